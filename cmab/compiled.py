@@ -49,6 +49,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -159,14 +160,22 @@ class _Deferred(CPUDispatcher):
                 object.__setattr__(self, "__class__", CPUDispatcher)
                 _direct.append(self)
             return result
-        return _plain(self.interpreted(*arguments))
+        try:
+            return _plain(self.interpreted(*arguments))
+        except _RAISED:
+            self.is_settled = True
+            return _call_compiled(self, *arguments)
 
     def interpreted(self, *arguments: Any) -> Any:
-        """Call the Python function, and add the processor time that it takes."""
-        started = time.thread_time()
+        """Call the Python function, and add the processor time that it takes; leave no trace if it raises."""
+        started, saved = time.thread_time(), [*_saved(arguments)]
         try:
             with _interpreting(True), np.errstate(all="ignore"):
                 return self.py_func(*arguments)
+        except _RAISED:
+            for restore in saved:
+                restore()
+            raise
         finally:
             self.spent += time.thread_time() - started
 
@@ -183,6 +192,19 @@ class _Deferred(CPUDispatcher):
 
 
 _call_compiled = CPUDispatcher.__call__
+# Python raises these where compiled code goes on with inf or nan. The call is then repeated in compiled code.
+_RAISED = (ArithmeticError, ValueError)
+
+
+def _saved(arguments: Sequence[Any]) -> Iterator[Callable[[], None]]:
+    """Yield functions that give arrays and generators among the arguments their present state again."""
+    for each in arguments:
+        if isinstance(each, np.ndarray) and each.flags.writeable:
+            yield partial(np.copyto, each, each.copy())
+        elif isinstance(each, np.random.Generator):
+            yield partial(setattr, each.bit_generator, "state", each.bit_generator.state)
+        elif isinstance(each, tuple):
+            yield from _saved(each)
 
 
 def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
@@ -306,6 +328,9 @@ class _Loop:
         started = time.thread_time()
         try:
             return self.dispatcher.interpreted(*(getattr(each, "py_func", each) for each in arguments))
+        except _RAISED:
+            self.prepare(math.inf, arguments)
+            return _call_compiled(self.dispatcher, *arguments)
         finally:
             self.spent[rules] = self.spent.get(rules, 0.0) + time.thread_time() - started
 

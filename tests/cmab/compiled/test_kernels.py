@@ -110,6 +110,19 @@ def test_the_same_runs_without_compilation():
     assert len(compiled.splitlines()) == 4 * len(POLICIES)
 
 
+@kernel
+def divide(x, out, rng):
+    out[0] += 1.0
+    return rng.random() / x
+
+
+def test_an_interpreted_call_that_raises_is_repeated_in_compiled_code():
+    out, rng = np.zeros(1), np.random.default_rng(0)
+    assert divide(0.0, out, rng) == np.inf
+    assert out[0] == 1.0
+    assert rng.random() == np.random.default_rng(0).random(2)[1]
+
+
 @pytest.mark.slow
 def test_an_edit_in_another_module_is_noticed(tmp_path):
     """numba's own cache would go on with the old helper."""
