@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -213,7 +214,9 @@ def _matrix_market(data: bytes, text: str) -> _Found:
     from scipy.io import mmread
     from scipy.sparse import coo_array
 
-    matrix = coo_array(mmread(io.BytesIO(data)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the type of the result in later versions
+        matrix = coo_array(mmread(io.BytesIO(data)))
     if matrix.shape[0] != matrix.shape[1]:
         raise _OtherFormError(f"a square matrix, with a row and a column for each name, got {matrix.shape}")
     values = (
