@@ -114,7 +114,6 @@ def cache_folder() -> str:
 _COMPILE, _COMPILE_BYTE, _LOAD = 0.05, 0.0007, 0.03
 #: A call with more array entries than this is compiled at once.
 _MOST_ENTRIES = 5_000
-_thread = threading.local()
 _choice: list[bool | None] = [None]
 #: Settled functions that Python calls without the detour through `_Deferred`.
 _direct: list[Any] = []
@@ -122,7 +121,10 @@ _direct: list[Any] = []
 
 @contextmanager
 def interpret(always: bool) -> Iterator[None]:
-    """Interpret all kernels of the process (True), or compile them at their first call (False), for tests."""
+    """Interpret all kernels of the process (True), or compile them at their first call (False).
+
+    This is for tests, and for programs that compile before they serve.
+    """
     previous, _choice[0] = _choice[0], always
     while _direct:
         _direct.pop().__class__ = _Deferred
@@ -132,9 +134,16 @@ def interpret(always: bool) -> Iterator[None]:
         _choice[0] = previous
 
 
+class _Thread(threading.local):
+    is_interpreting = False
+
+
+_thread = _Thread()
+
+
 @contextmanager
 def _interpreting(state: bool) -> Iterator[None]:
-    previous, _thread.is_interpreting = getattr(_thread, "is_interpreting", False), state
+    previous, _thread.is_interpreting = _thread.is_interpreting, state
     try:
         yield
     finally:
@@ -151,9 +160,9 @@ class _Deferred(CPUDispatcher):
     spent, budget, is_settled = 0.0, -1.0, False
 
     def __call__(self, *arguments: Any) -> Any:
-        if getattr(_thread, "is_interpreting", False):
+        if _thread.is_interpreting:
             return self.py_func(*arguments)
-        if (self.is_settled and not _choice[0]) or self.settle(0.0, arguments):
+        if (self.is_settled and not _choice[0]) or self.settle(arguments):
             result = _call_compiled(self, *arguments)
             if _choice[0] is None and (result is None or type(result) in (bool, np.ndarray)):
                 # Such a result has the same type for interpreted callers, so the next calls are direct.
@@ -161,32 +170,23 @@ class _Deferred(CPUDispatcher):
                 _direct.append(self)
             return result
         try:
-            return _plain(self.interpreted(*arguments))
+            result, seconds = _interpreted(self.py_func, arguments)
         except _RAISED:
             self.is_settled = True
             return _call_compiled(self, *arguments)
+        self.spent += seconds
+        return _plain(result)
 
-    def interpreted(self, *arguments: Any) -> Any:
-        """Call the Python function, and add the processor time that it takes; leave no trace if it raises."""
-        started, saved = time.thread_time(), [*_saved(arguments)]
-        try:
-            with _interpreting(True), np.errstate(all="ignore"):
-                return self.py_func(*arguments)
-        except _RAISED:
-            for restore in saved:
-                restore()
-            raise
-        finally:
-            self.spent += time.thread_time() - started
-
-    def settle(self, expected: float, arguments: Sequence[Any] = ()) -> bool:
-        """Return whether to use compiled code from now on, if the next calls take `expected` seconds."""
+    def settle(self, arguments: Sequence[Any]) -> bool:
+        """Return whether to use compiled code from now on."""
         if _choice[0] is not None:
             return not _choice[0]
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
         self.is_settled = bool(
-            self.overloads or self.spent + expected > self.budget or _entries(arguments) > _MOST_ENTRIES
+            self.overloads
+            or self.spent > self.budget
+            or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > _MOST_ENTRIES
         )
         return self.is_settled
 
@@ -196,15 +196,34 @@ _call_compiled = CPUDispatcher.__call__
 _RAISED = (ArithmeticError, ValueError)
 
 
+def _interpreted(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, float]:
+    """Return the result of a Python function and its processor time; if it raises, it leaves no trace."""
+    started, saved = time.thread_time(), [*_saved(arguments)]
+    try:
+        with _interpreting(True), np.errstate(all="ignore"):
+            return function(*arguments), time.thread_time() - started
+    except _RAISED:
+        for restore in saved:
+            restore()
+        raise
+
+
 def _saved(arguments: Sequence[Any]) -> Iterator[Callable[[], None]]:
     """Yield functions that give arrays and generators among the arguments their present state again."""
-    for each in arguments:
+    for each in _leaves(arguments):
         if isinstance(each, np.ndarray) and each.flags.writeable:
             yield partial(np.copyto, each, each.copy())
         elif isinstance(each, np.random.Generator):
             yield partial(setattr, each.bit_generator, "state", each.bit_generator.state)
-        elif isinstance(each, tuple):
-            yield from _saved(each)
+
+
+def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
+    """Yield the arguments of a kernel, and the parts of tuples in their place."""
+    for each in arguments:
+        if isinstance(each, tuple):
+            yield from _leaves(each)
+        else:
+            yield each
 
 
 def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
@@ -219,18 +238,6 @@ def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
     called = (dispatcher.py_func.__globals__.get(name) for name in code.co_names)
     inner = sum(_seconds_to_compile(other, known) for other in called if isinstance(other, _Deferred))
     return _COMPILE + _COMPILE_BYTE * len(code.co_code) + inner
-
-
-def _entries(arguments: Sequence[Any]) -> int:
-    """Return the number of entries of all arrays among the arguments of a kernel."""
-    return sum(
-        argument.size
-        if isinstance(argument, np.ndarray)
-        else _entries(argument)
-        if isinstance(argument, tuple)
-        else 0
-        for argument in arguments
-    )
 
 
 def _plain(result: Any) -> Any:
@@ -325,14 +332,14 @@ class _Loop:
         rules = _rules(arguments)
         if self.spent.get(rules) == math.inf and not _choice[0]:
             return _call_compiled(self.dispatcher, *arguments)
-        started = time.thread_time()
+        plain = [getattr(each, "py_func", each) for each in arguments]
         try:
-            return self.dispatcher.interpreted(*(getattr(each, "py_func", each) for each in arguments))
+            result, seconds = _interpreted(self.dispatcher.py_func, plain)
         except _RAISED:
             self.prepare(math.inf, arguments)
             return _call_compiled(self.dispatcher, *arguments)
-        finally:
-            self.spent[rules] = self.spent.get(rules, 0.0) + time.thread_time() - started
+        self.spent[rules] = self.spent.get(rules, 0.0) + seconds
+        return result
 
     def prepare(self, expected: float, arguments: Sequence[Any]) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""

@@ -26,6 +26,7 @@ from cmab.environment import Environment, changes
 from cmab.exploration.certificate import certificate
 from cmab.explorer import AnyExplorer, BestSuperArm, Explorer
 from cmab.feedback import Feedback, Ticket, check_outcomes
+from cmab.run.loops import FIRST_ROUNDS, TICK_SECONDS
 from cmab.run.results import Identification, joined
 from cmab.run.simulate import check_declared
 from cmab.run.workers import ended_by_signals, progress_bar, replicated, signals_wait
@@ -39,8 +40,6 @@ _MOST = 2**62
 _FOREVER = np.iinfo(np.int64).max // 4
 # Steps per call of the compiled loop, between which signals arrive, and trees are built again.
 _STEPS = 2_000_000
-# Steps of the first call while the loop is interpreted, and the seconds that a call may take then.
-_FIRST_STEPS, _TICK_SECONDS = 10, 0.2
 # Samples that take minutes in Python, and a minute in compiled code.
 _LONG_IN_PYTHON, _LONG_COMPILED = 10**7, 10**8
 
@@ -332,7 +331,7 @@ def _loop(
     reals = parameters[-1].reals
     scratch = reals[len(reals) - len(state.memory) :]
     scratch[:] = state.memory
-    steps, expected = _FIRST_STEPS, 0.0
+    steps, expected = FIRST_ROUNDS, 0.0
     while not is_over:
         # Ctrl-C may end the compilation.
         steps = _STEPS if not IS_COMPILING or loop.prepare(expected, (*parameters, *drawing)) else steps
@@ -341,7 +340,7 @@ def _loop(
             is_over = loop(*parameters, *drawing, seen, Streams(rng, coins))
         # An interpreted call is followed by one of twice the length, or of the same if it takes long.
         expected = time.perf_counter() - started
-        if expected < _TICK_SECONDS / 2:
+        if expected < TICK_SECONDS / 2:
             steps, expected = 2 * steps, 2.0 * expected
         watch.see(int(clock[SAMPLES]), _LONG_COMPILED)
     state.memory[:] = scratch

@@ -44,7 +44,8 @@ from cmab.selection import are_finite, largest_k, last_in_rank, renew_top_k, top
 from cmab.statistics import ArmStatistics, observe_outcomes
 from cmab.validation import arm_indices, real, shown
 
-TICK_SECONDS = 0.2
+#: The seconds between two signs of progress, and the rounds before a loop decides whether to compile.
+TICK_SECONDS, FIRST_ROUNDS = 0.2, 10
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256
 Tick = Callable[[int], object] | None
@@ -421,7 +422,8 @@ def play_compiled(
     if certify is not None:
         record.certificates.append(certificates)
     # An oracle in Python may take seconds a round, compiled rounds take microseconds.
-    played, last, step, expected = 0, int(record.rounds[-1]), 1 if compiled.oracle is None else 10, 0.0
+    step = 1 if compiled.oracle is None else FIRST_ROUNDS
+    played, last, expected = 0, int(record.rounds[-1]), 0.0
     # A certificate needs the state at the checkpoint, so the loop ends there.
     ends = [last] if certify is None else record.rounds.tolist()
     while played < last:
