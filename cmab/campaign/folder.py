@@ -158,8 +158,7 @@ class CampaignFolder:
         """
         available = self._available(without)
         ticket = None if instead_of is None else round_of(self.rounds(), instead_of).ticket
-        asked = self._of(author).ask(available=available, instead_of=ticket).number
-        return next(of for of in self.rounds() if of.ticket == asked)
+        return self._round_with(self._of(author).ask(available=available, instead_of=ticket).number)
 
     def ask_best(
         self,
@@ -196,8 +195,10 @@ class CampaignFolder:
         flags = np.array([listed is None or label in listed for label in labels])
         means = beliefs.draw(rng) if is_learning else beliefs.means
         chosen = oracle.solve_within(means, flags, rng)
-        asked = self._of(author).ask(names=[labels[at] for at in chosen.tolist()]).number
-        return next(of for of in self.rounds() if of.ticket == asked)
+        return self._round_with(self._of(author).ask(names=[labels[at] for at in chosen.tolist()]).number)
+
+    def _round_with(self, ticket: int) -> Round:
+        return next(of for of in self.rounds() if of.ticket == ticket)
 
     def _available(self, without: Iterable[str]) -> list[Hashable] | None:
         """Return the names that can be chosen, or None for all."""
@@ -317,8 +318,7 @@ class CampaignFolder:
         ValueError
             If there is nothing to take back.
         """
-        if self._history is None:
-            self.campaign.history()  # reads the events of other processes, so that the last event is known
+        # This also reads the events of other processes, so that the last event is known.
         numbers = {ticket: of.number for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
             event = self._of(author).undo()
