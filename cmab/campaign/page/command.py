@@ -101,8 +101,9 @@ def warm_up() -> None:
     from cmab.campaign.page import views
     from cmab.campaign.page.store import Opened
     from cmab.campaign.reports import Report
+    from cmab.compiled import interpret
 
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, interpret(False):
         options = Options(title="x", network="network.csv", directed=False, k=1, seed=0)
         folder = create_folder(Path(place, "x"), options, {"network.csv": _NETWORK.encode()})
         opened = Opened("x", folder)
