@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,18 +38,54 @@ from cmab.guarantees import metered
 from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
-from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import are_finite, largest_k, last_in_rank, renew_top_k, top_k
 from cmab.statistics import ArmStatistics, observe_outcomes
-from cmab.validation import arm_indices, real, shown
+from cmab.validation import arm_indices, integer, real, shown
 
 #: The seconds between two signs of progress, and the rounds before a loop decides whether to compile.
 TICK_SECONDS, FIRST_ROUNDS = 0.2, 10
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256
 Tick = Callable[[int], object] | None
+#: The rounds by which feedback is late: a number, a function of (t, rng), or None for no delay.
+Delay = int | Callable[[int, np.random.Generator], int] | None
+
+
+class Mail:
+    """Feedback of one replication that has not arrived at the policy.
+
+    Feedback arrives `delay` rounds later, and then at the end of a batch of `batch` rounds.
+
+    Parameters
+    ----------
+    batch : int
+        The number of rounds of a batch.
+    delay : int, callable or None
+        The delay.
+    rng : numpy.random.Generator
+        The stream of random delays. It is separate, so that delays do not change the outcomes.
+    """
+
+    def __init__(self, batch: int, delay: Delay, rng: np.random.Generator) -> None:
+        self._batch, self._delay, self._rng = batch, delay or 0, rng
+        self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
+
+    def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
+        """Add the feedback of round `t`."""
+        later = self._delay
+        if callable(later):
+            later = integer("the return value of delay", later(t, self._rng), 0)
+        # Batches are rounds 1 to b, b + 1 to 2b, ..., so feedback arrives at the next multiple of b.
+        due = -(-(t + later) // self._batch) * self._batch
+        # Ordered by arrival and then by round. Rounds are distinct, so tickets are never compared.
+        heappush(self._waiting, (due, t, ticket, feedback))
+
+    def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
+        """Yield tickets and feedback that arrive by the end of round `t`, sorted by arrival and by round."""
+        while self._waiting and self._waiting[0][0] <= t:
+            yield heappop(self._waiting)[2:]
 
 
 def play_in_python(

@@ -273,27 +273,6 @@ class Identification:
         """The median of the samples, in which runs that were cut off rank above all others; it may be inf."""
         return float(np.median(np.where(self.stopped, self.samples, np.inf)))
 
-    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw the mean samples with its 95 % interval and the replications.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. If omitted, a new figure is created.
-        path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
-            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
-
-        Returns
-        -------
-        matplotlib Axes
-            The axes with the picture.
-        """
-        from cmab.plotting import sample_bars
-        from cmab.plotting.style import written
-
-        return written(sample_bars({self.explorer: self}, ax=ax), path)
-
     def __repr__(self) -> str:
         # There is no mean if a run was cut off.
         is_whole = bool(self.stopped.all())
