@@ -243,7 +243,6 @@ def _blank(policy: AnyPolicy, environment: Environment, rounds: IntArray, path: 
         sense=oracle.sense,
         path=path,
         optima=unknown() if changes(environment) else None,
-        proved_optima=unknown() if getattr(oracle, "certifies_calls", False) else None,
     )
 
 
