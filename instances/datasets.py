@@ -1,4 +1,4 @@
-"""Real data sets that Python packages contain: backbone networks, clicks on lists, and choices of travellers."""
+"""Real data sets in Python packages: backbone networks, clicks on lists, and choices of travellers."""
 
 from __future__ import annotations
 

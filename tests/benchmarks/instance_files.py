@@ -1,4 +1,4 @@
-"""Readers of public instances: Steiner trees, graphs, and the number files of the OR-Library, packed by xz."""
+"""Readers of public instances: Steiner trees, graphs, and the number files of the OR-Library."""
 
 from __future__ import annotations
 
