@@ -37,8 +37,6 @@ OPEN = {
 }
 #: (name, parameter, value) that is accepted or refused in another way, and why.
 ACCEPTED = {
-    ("instances.read_benchmark", "index", "minus_zero"): "accepted; the file of the example is gone",
-    ("instances.read_benchmark", "index", "small"): "accepted; the file of the example is gone",
     ("cmab.Feedback", "reward", "nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "numpy_nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "decimal_nan"): "nan says that the reward is unknown",
