@@ -1,1 +1,1 @@
-"""Timings that asv follows over the commits: ``cd tests/benchmarks && asv run --environment existing:same --quick``."""
+"""Timings that asv follows: ``cd tests/benchmarks && asv run --environment existing:python --quick``."""

@@ -60,7 +60,7 @@ class Sessions:
 
     def time_campaign(self):
         with tempfile.TemporaryDirectory() as folder:
-            campaign = Campaign(TopK(100, 10), Path(folder) / "campaign.db", rng=0)
+            campaign = Campaign(CUCB(TopK(100, 10)), Path(folder) / "campaign.db", rng=0)
             for _ in range(500):
                 request = campaign.ask()
                 campaign.tell(dict.fromkeys(request.names, 1.0), request)
