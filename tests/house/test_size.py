@@ -5,9 +5,9 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (43_950, 115),
+    "cmab": (43_040, 114),
     "oracles": (16_000, 41),
-    "instances": (8_512, 46),
+    "instances": (7_300, 34),
     "tests": (37_600, 214),
 }
 
