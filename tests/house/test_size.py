@@ -6,9 +6,9 @@ from places import ROOT
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
     "cmab": (43_040, 114),
-    "oracles": (17_200, 41),
+    "oracles": (16_000, 41),
     "instances": (7_300, 34),
-    "tests": (37_810, 215),
+    "tests": (37_600, 214),
 }
 
 
