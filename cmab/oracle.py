@@ -63,8 +63,7 @@ class Oracle(ABC):
     can_constrain : bool
         Whether `solve_constrained` is defined. A linear class that defines it sets it to True.
     certifies_calls : bool
-        Whether each call of `solve` reports its own approximation ratio (`report_ratio`), as oracles with a
-        limit do. `simulate` records these ratios.
+        Whether each call of `solve_certified` proves its own bound, as those of oracles with a limit do.
     arm_groups : IntArray or None, shape (n_arms,)
         The group label of each base arm; arms of a group are expected to be similar. The default None means
         that no groups are known. `HierarchicalCTS` learns a prior for each group.
