@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (41_730, 114),
-    "oracles": (17_140, 41),
+    "cmab": (41_460, 114),
+    "oracles": (15_930, 41),
     "instances": (7_250, 34),
-    "tests": (36_910, 208),
+    "tests": (36_460, 207),
 }
 
 
