@@ -34,6 +34,8 @@ from .influence import clcb_cascades as clcb_cascades
 from .influence import edge_features as edge_features
 from .influence import in_degree_groups as in_degree_groups
 from .influence import robust_seeds as robust_seeds
+from .levels import LevelAllocation as LevelAllocation
+from .lists import CostAwareCascade as CostAwareCascade
 from .lists import DependentClickLists as DependentClickLists
 from .lists import RankedTopK as RankedTopK
 from .lists import Slate as Slate

@@ -631,7 +631,7 @@ class Knapsack(AnytimeOracle):
         self.epsilon = real("epsilon", epsilon, 0.0, 1.0)
         if self.epsilon == 1.0:
             raise ValueError("epsilon must be a finite number in [0, 1), got 1.0")
-        self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+        self._sizes, self._room = in_whole_numbers(self.weights, self.capacity)
         self._set_limits(checked_limits(time_limit, gap, on_limit), greedy_ratio=0.5)
         if self.epsilon > 0.0 and self.time_limit != 0.0:
             self.alpha = 1.0 - self.epsilon
@@ -742,7 +742,7 @@ class Knapsack(AnytimeOracle):
         )
 
 
-def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
+def in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
     """Return weights and capacity in units with exact sums."""
     if (weights == np.floor(weights)).all() and capacity <= LARGEST:
         room = math.floor(capacity)

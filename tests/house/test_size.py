@@ -6,9 +6,9 @@ from places import ROOT
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
     "cmab": (43_950, 115),
-    "oracles": (17_200, 41),
+    "oracles": (17_400, 42),
     "instances": (8_512, 46),
-    "tests": (38_120, 216),
+    "tests": (38_220, 218),
 }
 
 
