@@ -119,7 +119,6 @@ from .policy import Policy as Policy
 from .propensities import Propensity as Propensity
 from .propensities import estimate_propensity as estimate_propensity
 from .run.compare import Comparison as Comparison
-from .run.compare import ComparisonInterrupted as ComparisonInterrupted
 from .run.compare import compare as compare
 from .run.identify import identify as identify
 from .run.plan import SamplePlan as SamplePlan

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from cmab import parameters as declared
 from cmab.arrays import IntArray
@@ -214,19 +210,6 @@ def _times_power(number: float, exponent: int) -> float:
         return math.copysign(math.inf, number)
 
 
-def declared_certificate(super_arm: IntArray, value: float, alpha: float, sign: float) -> SolverCertificate:
-    """Return the certificate that a declared ratio gives: the optimum is at most ``value / alpha``.
-
-    `sign` is 1 for rewards and -1 for costs. If there is no ratio (``nan`` or 0, or a negative value), the
-    bound is infinite.
-    """
-    if alpha == 1.0:
-        return SolverCertificate(super_arm, value, value, True)
-    is_known = alpha > 0.0 and value >= 0.0
-    bound = value / alpha if is_known else sign * math.inf
-    return SolverCertificate(super_arm, value, bound, is_known)
-
-
 def proved_ratio(value: float, bound: float) -> float:
     """Return the ratio that `value` and a bound on the optimum prove; see `SolverCertificate.ratio`.
 
@@ -254,79 +237,3 @@ def proved_ratio(value: float, bound: float) -> float:
     if bound > 0.0:
         return value / bound
     return math.inf if value > 0.0 else math.nan
-
-
-class Meter:
-    """The worst approximation ratio that the calls of one oracle proved.
-
-    Parameters
-    ----------
-    oracle : Oracle or None
-        The oracle whose reports count.
-    """
-
-    def __init__(self, oracle: Any) -> None:
-        self.oracle = oracle
-        self._of_round: float | None = None
-        self._latest = math.nan
-
-    def report(self, ratio: float) -> None:
-        """Include the ratio that a call proved."""
-        if self._of_round is not None and not math.isnan(ratio):
-            worse = min if self.oracle.sense == "max" else max
-            # The first operand is returned if a comparison with nan is false.
-            ratio = worse(self._of_round, ratio)
-        self._of_round = ratio
-
-    def take_ratio(self) -> float:
-        """Return the worst ratio of the calls since the last `take_ratio`; without a call, the last result.
-
-        It is ``nan`` if a call proved no ratio.
-        """
-        if self._of_round is not None:
-            self._latest, self._of_round = self._of_round, None
-        return self._latest
-
-
-class _Active(threading.local):
-    """The meter of a thread, because replications in several threads share the oracle."""
-
-    meter: Meter | None = None
-
-
-_ACTIVE = _Active()
-
-
-@contextmanager
-def metered(oracle: object) -> Iterator[Meter]:
-    """Collect the ratios that `oracle` reports in this thread, as a context manager; None for no oracle."""
-    outer, meter = _ACTIVE.meter, Meter(oracle)
-    _ACTIVE.meter = meter
-    try:
-        yield meter
-    finally:
-        _ACTIVE.meter = outer
-
-
-def report_ratio(oracle: object, ratio: float) -> None:
-    """Report the approximation ratio that the present call of `oracle` proved; the regret of a run uses it.
-
-    `simulate` measures `Simulation.regret_at_proved_ratios` against these ratios. An oracle that declares
-    `certifies_calls` calls this function in `solve`. Outside of a run, the function does nothing.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The oracle whose `solve` is running.
-    ratio : float
-        The proved ratio: at most 1 for rewards, at least 1 for costs, ``nan`` if there is none.
-
-    Examples
-    --------
-    >>> from cmab.guarantees import report_ratio
-    >>> from oracles import TopK
-    >>> report_ratio(TopK(3, k=1), 1.0)
-    """
-    meter = _ACTIVE.meter
-    if meter is not None and meter.oracle is oracle:
-        meter.report(ratio)

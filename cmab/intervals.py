@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 
-_RESAMPLES = 2000
 # Relative to the optimum times the number of rounds: the rounding of a sum of millions of terms.
 _NOISE = 1e-11
-Band = Literal["t", "bootstrap"]
 
 
 def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
@@ -65,17 +62,13 @@ def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
     return adjusted
 
 
-def band(
-    values: FloatArray, kind: Band = "t", *, level: float = 0.95
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean over replications and its confidence interval at each checkpoint.
+def band(values: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean over replications and Student's confidence interval at each checkpoint.
 
     Parameters
     ----------
     values : FloatArray, shape (R, C)
         One row for each replication; ``nan`` after an interruption.
-    kind : {"t", "bootstrap"}
-        Student's interval, or the percentile interval of 2,000 bootstrap means with a fixed seed.
     level : float
         The confidence level at each checkpoint.
 
@@ -93,8 +86,8 @@ def band(
     >>> mean, (high - mean).round(3)  # t quantile 4.303 over the square root of 3
     (array([2.]), array([2.484]))
     """
-    if kind not in ("t", "bootstrap"):
-        raise ValueError(f"kind must be 't' or 'bootstrap', got {kind!r}")
+    from scipy.special import stdtrit
+
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level}")
     played = np.isfinite(values)
@@ -102,25 +95,12 @@ def band(
     # Interrupted replications have no value at late checkpoints. Each mean is over those with a value.
     filled = np.where(played, values, 0.0)
     mean = np.divide(filled.sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-    if kind == "t":
-        from scipy.special import stdtrit
-
-        squares = np.where(played, (values - mean) ** 2, 0.0).sum(axis=0)
-        half = np.full(counts.shape, np.nan)
-        some = counts > 1
-        n = counts[some]
-        half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
-        return mean, mean - half, mean + half
-    # Whole curves are resampled: the same replications at all checkpoints. The seed is fixed, so that a
-    # picture drawn twice is the same.
-    weights = np.random.default_rng(0).multinomial(
-        len(values), np.full(len(values), 1 / len(values)), _RESAMPLES
-    )
-    drawn = weights @ played
-    means = np.divide(weights @ filled, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0)
-    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    single = counts < 2
-    return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)
+    squares = np.where(played, (values - mean) ** 2, 0.0).sum(axis=0)
+    half = np.full(counts.shape, np.nan)
+    some = counts > 1
+    n = counts[some]
+    half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
+    return mean, mean - half, mean + half
 
 
 def without_noise(regret: FloatArray, optimum: float, *, rounds: int | IntArray) -> FloatArray:

@@ -3,6 +3,6 @@
 
 def forget(_settings, _script):
     """Forget which look each name has had in the scripts before, as a new program would."""
-    from cmab.plotting.style import _EVERYWHERE
+    from cmab.plotting.style import _known
 
-    _EVERYWHERE.clear()
+    _known.clear()

@@ -1,7 +1,7 @@
 """Problem instances: distributions of arms, environments and the instances of papers.
 
-This module has all names. They are also in `instances.arms`, `instances.worlds`, `instances.networks`,
-`instances.benchmarks` and `instances.best_k`.
+This module has all names. They are also in `instances.arms`, `instances.networks` and
+`instances.best_k`.
 """
 
 import lazy_loader

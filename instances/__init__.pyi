@@ -1,5 +1,4 @@
 from . import arms as arms
-from . import benchmarks as benchmarks
 from . import best_k as best_k
 from . import networks as networks
 from .arms import Arms as Arms
@@ -8,7 +7,6 @@ from .arms import BetaArms as BetaArms
 from .arms import EmpiricalArms as EmpiricalArms
 from .arms import GaussianArms as GaussianArms
 from .arms import SemiBandit as SemiBandit
-from .benchmarks import read_benchmark as read_benchmark
 from .best_k import audibert_bubeck_munos as audibert_bubeck_munos
 from .best_k import lil_exponential as lil_exponential
 from .best_k import lucb_lower_bound as lucb_lower_bound

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.guarantees import SolverCertificate, report_ratio
+from cmab.guarantees import SolverCertificate
 from cmab.oracle import LinearOracle
 from cmab.validation import integer, one_of, real
 
@@ -102,7 +102,6 @@ class AnytimeOracle(LinearOracle):
         answer = self.solve_certified(means, rng)
         if not answer.certified and not self._may_stop_early:
             raise SolverError(self._stopped())
-        report_ratio(self, answer.ratio)
         return answer.super_arm
 
     def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:

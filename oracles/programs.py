@@ -590,8 +590,8 @@ class PuLPOracle(AnytimeOracle):
     on_limit : {"raise", "best"}
         The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
         given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
-        its own ratio, which `solve_certified` returns and `Simulation.regret_at_proved_ratios` uses. With a
-        time limit, the answer depends on the speed of the machine.
+        its own ratio, which `solve_certified` returns. With a time limit, the answer depends on the speed of
+        the machine.
 
     Raises
     ------

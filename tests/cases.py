@@ -583,11 +583,6 @@ ORACLES = [
     OracleCase("knapsack", knapsack, knapsack_sets, -1.0, 1.0),
     OracleCase("knapsack_of_one_row", lambda: Knapsack([3, 2, 2, 1], 5), knapsack_sets, -1.0, 1.0),
     OracleCase(
-        "knapsack_nearly",
-        lambda: Knapsack([0.3, 0.2, 0.2, 0.1], 0.5, epsilon=0.3),
-        knapsack_sets,
-    ),
-    OracleCase(
         "knapsack_of_two_rows",
         lambda: MultidimensionalKnapsack([[3, 2, 2, 1], [1, 1, 1, 1]], [5, 2]),
         lambda: [arms for arms in knapsack_sets() if len(arms) <= 2],
@@ -600,11 +595,6 @@ ORACLES = [
         lambda: assignments(HOURS, [5, 5]),
         -1.0,
         1.0,
-    ),
-    OracleCase(
-        "generalized_assignment_nearly",
-        lambda: GeneralizedAssignment(HOURS, [5, 5], method="local_ratio"),
-        lambda: assignments(HOURS, [5, 5]),
     ),
     OracleCase(
         "brute_force", lambda: BruteForce(5, [(0, 1), (2,), (4, 2, 3)]), lambda: [(0, 1), (2,), (2, 3, 4)]
@@ -734,11 +724,6 @@ ORACLES = [
     OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
     OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
-    OracleCase(
-        "slate_budget",
-        lambda: Slate(4, 3, costs=[1.0, 2.0, 2.0, 3.0], budget=4.0),
-        lambda: slates(4, 3, lambda items: sum([1, 2, 2, 3][item] for item in items) <= 4),
-    ),
     OracleCase(
         "slate_quotas",
         lambda: Slate(4, 3, groups=["a", "a", "a", "b"], quotas={"a": 1}),

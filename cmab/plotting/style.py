@@ -5,13 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
-
-from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.oracle import Sense
-from cmab.validation import shown
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -19,8 +14,6 @@ Result = TypeVar("Result")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# How much the colours of each further cycle are mixed with white (if positive) or black (if negative).
-_SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.25, -0.2)
 _STYLE = {
     "font.size": 9,
     "axes.labelsize": 9,
@@ -75,22 +68,15 @@ def style() -> Iterator[None]:
 def look(number: int) -> dict[str, Any]:
     """Return the colour, line style and marker of the curve with this number.
 
-    The first 49 looks have different colours, and different pairs of line style and marker.
+    The first 49 looks differ in line style and marker.
     """
     lap, place = divmod(number, len(COLOURS))
     return {
-        "color": _shade(COLOURS[place], _SHADES[lap % len(_SHADES)]),
+        "color": COLOURS[place],
         "linestyle": DASHES[(place + lap) % len(DASHES)],
         # Each cycle combines colours with other dashes and markers: 7 of each give 49 looks.
         "marker": MARKERS[(place + 2 * lap) % len(MARKERS)],
     }
-
-
-def _shade(colour: str, share: float) -> str:
-    """Return a colour mixed with white, or with black if `share` is negative."""
-    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-    other = 255 if share > 0 or not any(parts) else 0  # black cannot be darkened, so it is lightened
-    return "#" + "".join(f"{round(part + abs(share) * (other - part)):02X}" for part in parts)
 
 
 def save(axes: Any, stem: str | os.PathLike[str], *, suffixes: Sequence[str] = (".png", ".pdf")) -> None:
@@ -124,49 +110,25 @@ def labelled(results: Mapping[Any, Result]) -> dict[str, Result]:
     return {names.get(key, key): result for key, result in results.items()}
 
 
-#: With None, `add_legend` chooses the position. With False there is no legend.
-Legend = Literal["beside", "inside", "below", False] | None
 # Most entries in one column of a legend beside a figure of the usual height.
 _TALL = 20
 # Most letters of a name if a legend has two columns.
 _WIDE = 24
-_PLACES: dict[Any, dict[str, Any]] = {
-    "beside": {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)},
-    "inside": {"loc": "best"},
-    "below": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18)},
-}
 
 
-def add_legend(axes: Any, handles: Sequence[Any], legend: Legend = None) -> None:
-    """Add a legend of `handles`, by default beside the only axes of a figure, otherwise inside or below.
-
-    Raises
-    ------
-    ValueError
-        If `legend` is not one of the possible values.
-    """
-    if legend is False:
-        return
-    # Only a layout engine makes room for a legend outside the axes; otherwise it would be cut or cover
-    # others.
+def add_legend(axes: Any, handles: Sequence[Any]) -> None:
+    """Add a legend beside the only axes of a figure, otherwise inside, or below if it is long."""
+    settings: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2}
+    # Only a layout engine makes room for a legend outside the axes.
     has_layout = axes.figure.get_layout_engine() is not None
-    is_alone = len(axes.figure.axes) == 1
-    if legend is None:
-        if has_layout and is_alone:
-            legend = "beside"
-        else:
-            legend = "below" if has_layout and len(handles) > len(COLOURS) else "inside"
-    if legend not in _PLACES:
-        raise ValueError(f"legend must be 'beside', 'inside', 'below' or False, got {shown(legend)}")
-    columns = 1 + len(handles) // _TALL if legend == "beside" else 1
-    if legend == "below":
+    if has_layout and len(axes.figure.axes) == 1:
+        columns = 1 + len(handles) // _TALL
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns, **settings)
+    elif has_layout and len(handles) > len(COLOURS):
         columns = 2 if max(len(handle.get_label()) for handle in handles) <= _WIDE else 1
-    settings: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2, "ncols": columns}
-    if legend == "below" and is_alone and has_layout:
-        # Below the label of the axis, wherever the label is.
-        axes.figure.legend(loc="outside lower center", **settings)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=columns, **settings)
     else:
-        axes.legend(**_PLACES[legend], **settings)
+        axes.legend(loc="best", **settings)
 
 
 #: Looks of common names, so that figures of different programs agree.
@@ -174,25 +136,23 @@ _RESERVED = {"CUCB": 0, "Thompson": 1, "CTS": 1, "Clairvoyant": 4, "Random": 5, 
 _MOST = len(DASHES) * len(MARKERS)
 _FIRST = [number for number in range(len(COLOURS)) if number not in _RESERVED.values()]
 _ORDER = [*_FIRST, *(number for number in range(_MOST) if number not in _FIRST)]
-_known: ContextVar[dict[str, int]] = ContextVar("_known")
-# Looks for all threads and contexts except those within `own_looks`.
-_EVERYWHERE: dict[str, int] = {}
+# The look that each name has had in this program.
+_known: dict[str, int] = {}
 
 
 def numbers(names: Iterable[str]) -> dict[str, int]:
     """Return the number of the look of each name in a figure; a name keeps the number it had before."""
     asked = list(dict.fromkeys(names))
-    known = _known.get(_EVERYWHERE)
     # Names with a reserved look come first; the other names get the remaining looks.
     in_turn = sorted(asked, key=lambda name: name not in _RESERVED)
     for name in in_turn:
-        if name not in known:
-            known[name] = _free(set(known.values()), _RESERVED.get(name))
+        if name not in _known:
+            _known[name] = _free(set(_known.values()), _RESERVED.get(name))
     found: dict[str, int] = {}
     for name in in_turn:
         # After 49 names, looks are used again, but not twice in one figure unless it has more than 49 names.
         taken = set(found.values())
-        found[name] = _free(taken, known[name]) if known[name] in taken else known[name]
+        found[name] = _free(taken, _known[name]) if _known[name] in taken else _known[name]
     return {name: found[name] for name in asked}
 
 
@@ -218,90 +178,7 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: look(number) for name, number in numbers(names).items()}
 
 
-@contextmanager
-def own_looks(names: Iterable[str] = ()) -> Iterator[None]:
-    """Return a context with looks of its own, independent of earlier figures; `names` get the first looks."""
-    token = _known.set({})
-    try:
-        numbers(names)
-        yield
-    finally:
-        _known.reset(token)
-
-
 def _free(taken: set[int], wanted: int | None) -> int:
     """Return the wanted number if it is free, otherwise the first free number, if any."""
     order = _ORDER if wanted is None else [wanted, *_ORDER]
     return next((number for number in order if number not in taken), len(taken) % _MOST)
-
-
-class Played(Protocol):
-    """Results of a policy, as recorded by `simulate`: R replications, C checkpoints."""
-
-    @property
-    def rounds(self) -> IntArray:
-        """The checkpoints, as numbers of rounds, shape (C,)."""
-
-    @property
-    def expected_rewards(self) -> FloatArray:
-        """Cumulative expected reward, shape (R, C)."""
-
-    @property
-    def regret(self) -> FloatArray:
-        """Cumulative (alpha, beta)-approximation regret, shape (R, C)."""
-
-    @property
-    def exact_regret(self) -> FloatArray:
-        """Cumulative regret against the optimum, shape (R, C)."""
-
-    @property
-    def oracle_seconds(self) -> FloatArray:
-        """Wall-clock time in the oracle in seconds, shape (R,)."""
-
-    @property
-    def seconds(self) -> FloatArray:
-        """Wall-clock time in seconds, shape (R,)."""
-
-    @property
-    def optimum(self) -> float:
-        """Expected reward of the best super arm; nan if it is unknown."""
-
-    @property
-    def alpha(self) -> float:
-        """The approximation ratio of the oracle."""
-
-    @property
-    def beta(self) -> float:
-        """The least probability with which the oracle attains its ratio."""
-
-    @property
-    def sense(self) -> Sense:
-        """Whether rewards are maximised or costs minimised."""
-
-
-class Explored(Protocol):
-    """Results of an explorer, as recorded by `identify`: R replications."""
-
-    @property
-    def samples(self) -> IntArray:
-        """Number of samples, shape (R,)."""
-
-    @property
-    def correct(self) -> BoolArray:
-        """Whether the arms meet the goal, shape (R,)."""
-
-    @property
-    def wrong(self) -> BoolArray:
-        """Whether the explorer stopped with a wrong answer, shape (R,)."""
-
-    @property
-    def judged(self) -> bool:
-        """Whether the explorer has a goal, which decides whether an answer is correct."""
-
-    @property
-    def stopped(self) -> BoolArray:
-        """Whether the explorer stopped before the run was cut off, shape (R,)."""
-
-    @property
-    def seconds(self) -> FloatArray:
-        """Wall-clock time in seconds, shape (R,)."""

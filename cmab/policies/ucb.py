@@ -534,12 +534,11 @@ class ESCB(Policy[ArmStatistics]):
 
     Notes
     -----
-    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
-    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
-    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
-    be below the best. The regret of the round increases by at most this amount. Without the limit
-    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
-    and means.
+    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). If the
+    limit ends the search, the policy plays the best super arm found, and a `RuntimeWarning` states by how
+    much its index may be below the best. The regret of the round increases by at most this amount. Without
+    the limit (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have
+    equal counts and means.
 
     Examples
     --------

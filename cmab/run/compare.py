@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cmab.archive import write_bytes
 from cmab.arrays import FloatArray, IntArray
 from cmab.environment import Environment
 from cmab.explorer import Explorer
@@ -24,13 +22,10 @@ from cmab.policies.exploration import Clairvoyant
 from cmab.policy import AnyPolicy
 from cmab.run import identify as identification
 from cmab.run import simulate as simulation
-from cmab.run.results import Identification, Simulation, archived, from_archive
+from cmab.run.results import Identification, Simulation
 from cmab.run.tables import Form, Row, Rows, Table, frame_of, is_missing, number, text
 from cmab.seeding import Seed, root
 from cmab.validation import check_jobs, integer, shown
-
-if TYPE_CHECKING:
-    from cmab.plotting.style import Legend
 
 #: The column that says which learner is the best and which ones are not distinguishable from it.
 VERDICT = "against the best"
@@ -41,31 +36,6 @@ ERROR = 0.05
 DIFFER = "differ at 5 %"
 #: Largest relative difference between two sums of the same rewards in different orders.
 _ROUNDING = 1e-12
-
-
-class ComparisonInterrupted(KeyboardInterrupt):
-    """Exception for Ctrl-C or SIGTERM during `compare`, with the results so far in `partial`.
-
-    Attributes
-    ----------
-    partial : Comparison
-        The comparison of the finished learners.
-
-    Examples
-    --------
-    >>> from cmab import ComparisonInterrupted
-    >>> try:
-    ...     pass  # comparison = compare(...)
-    ... except ComparisonInterrupted as stopped:
-    ...     comparison = stopped.partial
-    """
-
-    def __init__(self, finished: Comparison) -> None:
-        super().__init__(finished)
-        self.partial = finished
-
-    def __str__(self) -> str:
-        return "interrupted; the finished learners are in .partial"
 
 
 def compare(
@@ -118,9 +88,6 @@ def compare(
         raises for a learner; the message names the learner.
     TypeError
         If `learners` is not a mapping, or holds both explorers and policies.
-    ComparisonInterrupted
-        On Ctrl-C or SIGTERM after the first learner is finished. Its `partial` compares the finished
-        learners.
 
     Warns
     -----
@@ -161,15 +128,7 @@ def compare(
         run = partial(
             simulation.simulate, environment=environment, horizon=horizon, checkpoints=checkpoints, **common
         )
-    found: dict[str, Any] = {}
-    try:
-        for name, learner in named.items():
-            found[name] = run(learner)
-    except KeyboardInterrupt:
-        if not found:
-            raise
-        raise ComparisonInterrupted(compared(found, named, repr(environment))) from None
-    made = compared(found, named, repr(environment))
+    made = compared({name: run(learner) for name, learner in named.items()}, named, repr(environment))
     if lucky := made.without_regret:
         warnings.warn(
             f"the regret of {', '.join(lucky)} is 0 in all rounds. If oracles break ties in favour of the"
@@ -404,7 +363,6 @@ class Comparison:
         *,
         log: bool = False,
         level: float = 0.95,
-        legend: Legend = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Draw the comparison.
@@ -421,8 +379,6 @@ class Comparison:
             If True, both axes of regret are logarithmic.
         level : float
             Confidence level of the bands or intervals.
-        legend : {"beside", "inside", "below", False}, optional
-            Position of the legend; see `cmab.plotting.regret_curves`.
         path : str or path-like, optional
             File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
             is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
@@ -437,44 +393,21 @@ class Comparison:
 
         results = self.results
         if self.budgets:
-            points = {
-                name: [
-                    (self.budgets.get(name, each.samples.mean()), (~each.correct).sum(), len(each.correct))
-                ]
-                for name, each in results.items()
-            }
-            return written(plotting.failure_curves(points, level=level, ax=ax, legend=legend), path)
+            points = {}
+            for name, each in results.items():
+                wrong, runs = int((~each.correct).sum()), len(each.correct)
+                ends = proportion_interval(wrong, runs, level=level)
+                points[name] = [(self.budgets.get(name, each.samples.mean()), wrong / runs, *ends)]
+            texts: dict[str, Any] = {"x_label": "Budget (samples)", "y_label": "Share of wrong answers"}
+            return written(plotting.panels_of_curves({"": points}, **texts, ax=ax), path)
         if not self.is_regret:
             return written(plotting.sample_bars(results, level=level, ax=ax), path)
-        settings: dict[str, Any] = {"level": level, "log": log, "ax": ax, "legend": legend}
+        settings: dict[str, Any] = {"level": level, "log": log, "ax": ax}
         if all(np.isfinite(each.optimum) for each in results.values()):
             return written(plotting.regret_curves(results, exact=True, **settings), path)
         curves = {name: (each.rounds, each.expected_rewards / each.rounds) for name, each in results.items()}
         settings |= {"x_label": "Round", "y_label": "Expected reward per round so far"}
         return written(plotting.curves_with_bands(curves, **settings), path)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but the final states and certificates to a numpy archive without pickle.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. An existing file then stays unchanged.
-        """
-        header = {name: getattr(self, name) for name in ("environment", "informed", "deltas", "budgets")}
-        write_bytes(Path(path), archived(header, self.results))
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Comparison:
-        """Return the comparison that `save` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `save` did not write the file, or if the file is damaged.
-        """
-        header, results = from_archive(Path(path).read_bytes(), str(path))
-        return Comparison(results, **header)
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.results)}. {self.headline})"

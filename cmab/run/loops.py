@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,22 +34,57 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, changes
 from cmab.feedback import Feedback, Ticket, check_outcomes
-from cmab.guarantees import metered
 from cmab.oracle import Oracle, check_super_arm
 from cmab.policies.ucb import squared_radius, upper_bound, write_bounds
 from cmab.policy import AnyPolicy, IndexPolicy
-from cmab.run.arrivals import Mail
 from cmab.run.results import Simulation
 from cmab.run.workers import signals_wait
 from cmab.selection import are_finite, largest_k, last_in_rank, renew_top_k, top_k
 from cmab.statistics import ArmStatistics, observe_outcomes
-from cmab.validation import arm_indices, real, shown
+from cmab.validation import arm_indices, integer, real, shown
 
 #: The seconds between two signs of progress, and the rounds before a loop decides whether to compile.
 TICK_SECONDS, FIRST_ROUNDS = 0.2, 10
 #: The largest number of rounds before the lazy loop looks for candidates again.
 _LONGEST_WAIT = 256
 Tick = Callable[[int], object] | None
+#: The rounds by which feedback is late: a number, a function of (t, rng), or None for no delay.
+Delay = int | Callable[[int, np.random.Generator], int] | None
+
+
+class Mail:
+    """Feedback of one replication that has not arrived at the policy.
+
+    Feedback arrives `delay` rounds later, and then at the end of a batch of `batch` rounds.
+
+    Parameters
+    ----------
+    batch : int
+        The number of rounds of a batch.
+    delay : int, callable or None
+        The delay.
+    rng : numpy.random.Generator
+        The stream of random delays. It is separate, so that delays do not change the outcomes.
+    """
+
+    def __init__(self, batch: int, delay: Delay, rng: np.random.Generator) -> None:
+        self._batch, self._delay, self._rng = batch, delay or 0, rng
+        self._waiting: list[tuple[int, int, Ticket, Feedback]] = []
+
+    def send(self, t: int, ticket: Ticket, feedback: Feedback) -> None:
+        """Add the feedback of round `t`."""
+        later = self._delay
+        if callable(later):
+            later = integer("the return value of delay", later(t, self._rng), 0)
+        # Batches are rounds 1 to b, b + 1 to 2b, ..., so feedback arrives at the next multiple of b.
+        due = -(-(t + later) // self._batch) * self._batch
+        # Ordered by arrival and then by round. Rounds are distinct, so tickets are never compared.
+        heappush(self._waiting, (due, t, ticket, feedback))
+
+    def arrived(self, t: int) -> Iterator[tuple[Ticket, Feedback]]:
+        """Yield tickets and feedback that arrive by the end of round `t`, sorted by arrival and by round."""
+        while self._waiting and self._waiting[0][0] <= t:
+            yield heappop(self._waiting)[2:]
 
 
 def play_in_python(
@@ -78,7 +114,7 @@ def play_in_python(
     oracle, source = policy.oracle, f"the super arm of {type(policy.oracle).__name__}.solve"
     n_choices, support = oracle.n_choices, environment.support
     is_constant, first = not changes(environment), environment
-    context, optimum, best, promised = environment.context, environment.optimum, 0.0, 0.0
+    context, optimum, best = environment.context, environment.optimum, 0.0
     rewards, expected_rewards = record.rewards[0], record.expected_rewards[0]
     record.super_arms.append(np.empty(0, np.int64))
     record.states.append(state)
@@ -92,57 +128,51 @@ def play_in_python(
     checkpoint, last = next(checkpoints), int(record.rounds[-1])
     clock = time.perf_counter
     next_tick = clock() + TICK_SECONDS
-    with metered(oracle if getattr(oracle, "certifies_calls", False) else None) as meter:
-        for t in range(1, last + 1):
-            if not is_constant:
-                with metered(None):  # the environment may call the oracle of the policy
-                    environment = first.in_round(t, of_rounds)
-                    check_world(first, environment, oracle, t)
-                    optimum = finite_or_nan("environment.optimum", environment.optimum)
-                context, best = environment.context, best + optimum
-            started = clock()
-            super_arm = arm_indices(source, select(state, rng, context), n_choices)
-            choosing += clock() - started
-            if context is not None:
-                _check_available(source, super_arm, context.available)
-            feedback = environment.play(super_arm, coins)
-            if not isinstance(feedback, Feedback):
-                raise ValueError(
-                    f"environment.play must return a Feedback(arms, outcomes), got {shown(feedback)}"
-                )
-            check_outcomes(feedback, support, "the support that the environment declares")
-            if mail is None:
-                ticket = Ticket(t - 1, super_arm, context=context)
-                update(state, feedback, ticket, rng)
-                if certify is not None:
-                    note_round(played, policy, ticket, feedback)
-            else:  # copy the super arm, because the policy may reuse its array in the meantime
-                sent = Ticket(t - 1, super_arm.copy(), context=context)
-                policy.reserve(state, sent)
-                mail.send(t, sent, feedback)
-                for ticket, arrived in mail.arrived(t):
-                    update(state, arrived, ticket, rng)
-            choice = super_arm.tobytes()
-            if choice != latest or not is_constant:
-                value = finite_or_nan("environment.expected_reward", environment.expected_reward(super_arm))
-                latest = choice
-            earned += value
-            paid += feedback.reward
-            if record.proved_optima is not None:
-                promised += meter.take_ratio() * optimum
-            if t == checkpoint:
-                rewards[position], expected_rewards[position] = paid, earned
-                record.super_arms[0], record.oracle_seconds[0] = super_arm.copy(), choosing
-                if record.optima is not None:
-                    record.optima[0, position] = best
-                if record.proved_optima is not None:
-                    record.proved_optima[0, position] = promised
-                if certify is not None:
-                    certificates.append(certify.now(policy, state, played))
-                position, checkpoint = position + 1, next(checkpoints, 0)
-            if tick is not None and (t == last or clock() >= next_tick):
-                tick(t - ticked)
-                ticked, next_tick = t, clock() + TICK_SECONDS
+    for t in range(1, last + 1):
+        if not is_constant:
+            environment = first.in_round(t, of_rounds)
+            check_world(first, environment, oracle, t)
+            optimum = finite_or_nan("environment.optimum", environment.optimum)
+            context, best = environment.context, best + optimum
+        started = clock()
+        super_arm = arm_indices(source, select(state, rng, context), n_choices)
+        choosing += clock() - started
+        if context is not None:
+            _check_available(source, super_arm, context.available)
+        feedback = environment.play(super_arm, coins)
+        if not isinstance(feedback, Feedback):
+            raise ValueError(
+                f"environment.play must return a Feedback(arms, outcomes), got {shown(feedback)}"
+            )
+        check_outcomes(feedback, support, "the support that the environment declares")
+        if mail is None:
+            ticket = Ticket(t - 1, super_arm, context=context)
+            update(state, feedback, ticket, rng)
+            if certify is not None:
+                note_round(played, policy, ticket, feedback)
+        else:  # copy the super arm, because the policy may reuse its array in the meantime
+            sent = Ticket(t - 1, super_arm.copy(), context=context)
+            policy.reserve(state, sent)
+            mail.send(t, sent, feedback)
+            for ticket, arrived in mail.arrived(t):
+                update(state, arrived, ticket, rng)
+        choice = super_arm.tobytes()
+        if choice != latest or not is_constant:
+            value = finite_or_nan("environment.expected_reward", environment.expected_reward(super_arm))
+            latest = choice
+        earned += value
+        paid += feedback.reward
+        if t == checkpoint:
+            rewards[position], expected_rewards[position] = paid, earned
+            record.super_arms[0], record.oracle_seconds[0] = super_arm.copy(), choosing
+            if record.optima is not None:
+                record.optima[0, position] = best
+            if certify is not None:
+                certificates.append(certify.now(policy, state, played))
+            position, checkpoint = position + 1, next(checkpoints, 0)
+        if tick is not None and (t == last or clock() >= next_tick):
+            tick(t - ticked)
+            ticked, next_tick = t, clock() + TICK_SECONDS
 
 
 def _check_available(source: str, super_arm: IntArray, available: Any) -> None:
@@ -394,12 +424,9 @@ class CompiledRun(NamedTuple):
 def compiled_run(policy: AnyPolicy, environment: Environment) -> CompiledRun | None:
     """Return the compiled forms, or None if the policy or the environment has only a Python form.
 
-    Compiled loops support neither contexts nor tickets nor environments that change between rounds. They do
-    not record the ratios of an oracle that certifies its calls.
+    Compiled loops support neither contexts nor tickets nor environments that change between rounds.
     """
     if not isinstance(policy, IndexPolicy) or environment.context is not None or changes(environment):
-        return None
-    if getattr(policy.oracle, "certifies_calls", False):
         return None
     index = compiled_form(policy)
     play = compiled_form(environment)

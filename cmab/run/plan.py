@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from cmab.bounds.samples import least_best_k_samples
 from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, ExploreM, Explorer
+from cmab.intervals import band
 from cmab.run.identify import check_fit, identify
 from cmab.run.results import Identification
 from cmab.run.tables import Row, Rows, text
 from cmab.seeding import Seed, root
 from cmab.validation import listed, real, shown
-
-if TYPE_CHECKING:
-    from cmab.plotting.style import Legend
 
 #: Largest number of pairs of arms for which the characteristic time of the best k takes less than a second.
 _MOST_PAIRS = 500
@@ -201,17 +199,13 @@ class SamplePlan:
             for delta, found in points.items()
         )
 
-    def plot(
-        self, ax: Any = None, *, legend: Legend = None, path: str | os.PathLike[str] | None = None
-    ) -> Any:
-        """Draw samples against delta, with the lower bounds.
+    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw mean samples against delta, with the lower bounds; points without a mean are left out.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Axes to draw on. If omitted, a new figure is created.
-        legend : {"beside", "inside", "below", False}, optional
-            Position of the legend; see `cmab.plotting.regret_curves`.
         path : str or path-like, optional
             File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
             is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
@@ -221,15 +215,25 @@ class SamplePlan:
         matplotlib Axes
             The axes with the curves.
         """
-        from cmab.plotting import parameter_curves
+        from cmab.plotting import panels_of_curves
         from cmab.plotting.style import written
 
-        axes = parameter_curves(self.results, parameter="delta", ax=ax, legend=False)
-        bounds = {
-            tuple((delta, least) for delta, least in points.items() if least is not None)
-            for points in self.least.values()
+        curves = {
+            name: [
+                (delta, *(float(end[0]) for end in band(found.samples[:, None].astype(np.float64))))
+                for delta, found in points.items()
+                if found.stopped.all()
+            ]
+            for name, points in self.results.items()
         }
-        return written(_with_bounds(axes, [sorted(bound) for bound in bounds if bound], legend), path)
+        for points in self.least.values():
+            bound = [(delta, least, np.nan, np.nan) for delta, least in points.items() if least is not None]
+            curves["lower bound of all rules"] = bound
+        drawn = {name: points for name, points in curves.items() if points}
+        texts: dict[str, Any] = {"x_label": r"$\delta$", "y_label": "Samples until stopping"}
+        axes = panels_of_curves({"": drawn}, **texts, log_x=True, ax=ax)
+        axes.invert_xaxis()
+        return written(axes, path)
 
     def __repr__(self) -> str:
         runs = max(len(found.samples) for points in self.results.values() for found in points.values())
@@ -257,18 +261,3 @@ def _quantile(found: Identification, share: float) -> float:
     """Return the samples within which this share of the runs stopped, infinity if fewer runs stopped."""
     ranked = np.sort(np.where(found.stopped, found.samples, np.inf))
     return float(ranked[int(np.ceil(share * len(ranked))) - 1])
-
-
-def _with_bounds(axes: Any, bounds: list[list[tuple[float, float]]], legend: Legend) -> Any:
-    from cmab.plotting.style import add_legend, style
-
-    with style():
-        for points in bounds:
-            axes.plot(*zip(*points, strict=True), color="0.35", linestyle=(0, (1, 1)), linewidth=1.4)
-        if bounds:
-            axes.lines[-1].set_label("lower bound of all rules")
-            axes.relim()
-            axes.autoscale_view()
-        handles = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
-        add_legend(axes, handles, legend)
-    return axes

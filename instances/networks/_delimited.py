@@ -20,7 +20,7 @@ from instances.networks._edge_table import EdgeTable, number_of
 
 # In the order in which they are tried: names contain commas and blanks more often than tabs and semicolons.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
-# Number of lines from which the delimiter is found, and of lines that may stand above a header.
+# Number of lines from which the delimiter is found, and of lines that may be above a header.
 _SHOWN, _ABOVE = 50, 10
 # Largest number of columns of a header that a message lists.
 _SHOWN_CELLS = 10
@@ -32,7 +32,7 @@ _ENDS |= {("id1", "id2"), ("person1", "person2"), ("persona", "personb"), ("name
 _ENDS |= {("nodea", "nodeb"), ("parent", "child"), ("origin", "destination")}
 # Single letters are titles only if no name has one letter.
 _LETTERS = {("u", "v"), ("i", "j"), ("x", "y"), ("a", "b"), ("s", "t")}
-# Words of titles, in the singular, and words that may stand beside them.
+# Words of titles, in the singular, and words that may be beside them.
 _TITLE_WORDS = (
     "person people friend ego alter source target src dst dest destination origin from to sender receiver"
     " recipient name node vertex user username member actor respondent participant individual contact"

@@ -150,35 +150,28 @@ def order(found: Sequence[Found], measure: str, less: str, more: str) -> bool | 
 
 def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
     """Draw the measure of each learner with 95 % intervals, in a panel for each setting."""
-    from cmab.plotting import panels_of_bars, panels_of_curves, save
+    from cmab.plotting import panels_of_curves, save
 
     measure, panels = experiment.measure, dict[str, dict[str, Any]]()
     labels = [name for name in rows[0] if name in experiment.cells(True)[0] and name != experiment.x]
+    cells = list(dict.fromkeys(tuple(row[name] for name in labels) for row in rows))
     for row in rows:
-        title = ", ".join(
-            str(row[name]) if isinstance(row[name], str) else f"{name} {row[name]}" for name in labels
-        )
+        cell = tuple(row[name] for name in labels)
         margin = 2.0 * (row.get("s.e.") or 0.0)
         ends = (
             (row["low"], row["high"])
             if measure == "wrong"
             else (row[measure] - margin, row[measure] + margin)
         )
-        panel, point = panels.setdefault(title, {}), (row[measure], *ends)
-        if experiment.x is None:
-            panel[row["learner"]] = point
-        else:
-            panel.setdefault(row["learner"], []).append((float(row[experiment.x]), *point))
-    if experiment.x is None:
-        # All panels of a figure have the same bars.
-        for number, bars in enumerate(dict.fromkeys(tuple(panel) for panel in panels.values()), 1):
-            own = {title: panel for title, panel in panels.items() if tuple(panel) == bars}
-            save(panels_of_bars(own, x_label=measure.capitalize()), folder / f"figure-{number}")
-    else:
-        axes = panels_of_curves(
-            panels, x_label=experiment.x.capitalize(), y_label=measure.capitalize(), log_x=True
-        )
-        save(axes, folder / "figure-1")
+        # Without an axis of its own, the settings are numbered in the order of the table.
+        x = float(cells.index(cell) if experiment.x is None else row[experiment.x])
+        title = "" if experiment.x is None else ", ".join(map(str, cell))
+        panels.setdefault(title, {}).setdefault(row["learner"], []).append((x, row[measure], *ends))
+    x_label = "Setting (order of the table)" if experiment.x is None else experiment.x.capitalize()
+    axes = panels_of_curves(
+        panels, x_label=x_label, y_label=measure.capitalize(), log_x=experiment.x is not None
+    )
+    save(axes, folder / "figure-1")
 
 
 def reproduce(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:

@@ -94,11 +94,7 @@ def test_lists_classes_and_slates_have_exact_propensities(make, oracle, free):
 
 
 def test_slates_with_quotas_have_unknown_propensities():
-    for oracle in (
-        Slate(3, 2, groups=["a", "a", "b"], quotas=1),
-        Slate(3, 2, costs=[1, 1, 1], budget=2),
-        Slate(2, 2),
-    ):
+    for oracle in (Slate(3, 2, groups=["a", "a", "b"], quotas=1), Slate(2, 2)):
         context = Context(available=np.arange(oracle.n_arms) != 1)
         policy = RandomPolicy(oracle)
         assert policy.propensity(policy.initial_state(), np.array([0]), context) is None

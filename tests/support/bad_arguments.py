@@ -37,8 +37,6 @@ OPEN = {
 }
 #: (name, parameter, value) that is accepted or refused in another way, and why.
 ACCEPTED = {
-    ("instances.read_benchmark", "index", "minus_zero"): "accepted; the file of the example is gone",
-    ("instances.read_benchmark", "index", "small"): "accepted; the file of the example is gone",
     ("cmab.Feedback", "reward", "nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "numpy_nan"): "nan says that the reward is unknown",
     ("cmab.Feedback", "reward", "decimal_nan"): "nan says that the reward is unknown",
@@ -55,7 +53,7 @@ ACCEPTED = {
 }
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.
 RESULTS = re.compile(
-    r"Simulation|Identification|.*Comparison|ComparisonInterrupted|SimulationInterrupted|OffPolicyEstimate"
+    r"Simulation|Identification|.*Comparison|SimulationInterrupted|OffPolicyEstimate"
     r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
     r"|StudyFailed|OracleError|SolverError|Propensity|Health|AnyExplorer"
 )
@@ -63,10 +61,7 @@ RESULTS = re.compile(
 
 #: Without good arguments to begin with: why.
 UNTRIED = {
-    **dict.fromkeys(
-        ("oracles.convert_graph", "oracles.open_graph"),
-        "read and write folders; tested in tests/oracles/stores",
-    ),
+    "oracles.convert_graph": "reads and writes folders; tested in tests/oracles/stores",
     **dict.fromkeys(
         (
             "cmab.CompiledIndexPolicy",

@@ -1,4 +1,4 @@
-"""`compare` against `simulate` and `identify` by hand, its tests against scipy's, its files and refusals."""
+"""`compare` against `simulate` and `identify` by hand, its tests against scipy's, its refusals."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -15,7 +15,6 @@ from cmab import (
     LUCB1,
     Clairvoyant,
     Comparison,
-    ComparisonInterrupted,
     Greedy,
     Identification,
     RandomPolicy,
@@ -130,26 +129,6 @@ def test_frames_and_other_forms(found):
     assert "50 % &amp; &lt;b&gt;|" in odd._repr_html_()
 
 
-def test_saved_and_loaded(found, tmp_path):
-    explorers = compare({"a": LUCB1(3, 1, delta=0.2)}, BernoulliArms([0.2, 0.9, 0.4]), replications=3, rng=0)
-    for number, comparison in enumerate((found, explorers)):
-        comparison.save(tmp_path / f"{number}.npz")
-        again = Comparison.load(tmp_path / f"{number}.npz")
-        assert str(again) == str(comparison)
-        assert repr(again.tests()) == repr(comparison.tests())
-    assert again.deltas == {"a": 0.2}
-    np.testing.assert_array_equal(
-        Comparison.load(tmp_path / "0.npz")["CUCB"].exact_regret, found["CUCB"].exact_regret
-    )
-
-
-@pytest.mark.parametrize("data", [b"", b"PK", b"\x80\x04K\x01."])
-def test_other_files_are_refused(data, tmp_path):
-    (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match="must be a whole archive of cmab"):
-        Comparison.load(tmp_path / "x")
-
-
 @pytest.mark.slow
 def test_without_an_optimum_rewards_are_compared():
     graph = nx.DiGraph([(0, 1), (1, 2), (3, 2)])
@@ -258,20 +237,6 @@ def test_who_knows_the_means_is_no_winner():
     assert axes.get_ylim()[0] > 1e-6  # no rounding of sums
     alone = compare({"true": learners["true"]}, ENVIRONMENT, horizon=10, replications=2, rng=0)
     assert alone.best == "true"
-
-
-def test_what_was_finished_outlives_ctrl_c(monkeypatch):
-    class Stopping(RandomPolicy):
-        def initial_state(self, rng=None):
-            raise KeyboardInterrupt
-
-    learners = {"CUCB": CUCB(ORACLE), "stops": Stopping(ORACLE), "never": CUCB(ORACLE)}
-    with pytest.raises(ComparisonInterrupted) as caught:
-        compare(learners, ENVIRONMENT, horizon=20, replications=2, rng=0)
-    assert list(caught.value.partial.results) == ["CUCB"]
-    assert caught.value.partial["CUCB"].rewards.shape[0] == 2
-    with pytest.raises(KeyboardInterrupt):
-        compare({"stops": learners["stops"]}, ENVIRONMENT, horizon=20, rng=0)
 
 
 def test_regret_of_approximate_oracles_has_one_name():

@@ -73,7 +73,8 @@ def test_runs_that_were_cut_off_have_no_mean():
 def test_a_line_of_code_draws_samples_against_delta():
     rules = {"LUCB1": LUCB1(2, 1, delta=0.1), "LUCB++": LUCBPlusPlus(2, 1, delta=0.1)}
     axes = plan(rules, GUESS, deltas=(0.1, 0.01), replications=4, rng=0).plot()
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [*rules, "lower bound of all rules"]
+    shown = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert shown == [*rules, "lower bound of all rules"]
     assert axes.get_xlabel() == r"$\delta$"
     assert axes.get_ylim()[0] < 2 * evidence(0.1)
     plt.close("all")

@@ -16,12 +16,11 @@ from cmab import (
     Greedy,
     HoeffdingRace,
     IndexPolicy,
-    LinearOracle,
     RandomPolicy,
     identify,
     simulate,
 )
-from cmab.guarantees import SolverCertificate, proved_ratio, report_ratio
+from cmab.guarantees import SolverCertificate, proved_ratio
 from instances import BernoulliArms, SemiBandit
 from oracles import Knapsack, MultidimensionalKnapsack, TopK
 
@@ -230,8 +229,8 @@ def test_random_delays_are_the_same_for_all_policies_and_change_no_coins():
 
 test_delays_that_are_none_are_refused = refused(
     ({"batch": 0}, "batch must be an integer in"),
-    ({"delay": -1}, "delay must be None, a nonnegative integer, or a function"),
-    ({"delay": "2"}, "delay must be None"),
+    ({"delay": -1}, "delay"),
+    ({"delay": "2"}, "delay, which may be a function"),
     ({"delay": lambda t, rng: 0.5}, "the return value of delay must be an integer"),
     by=lambda named: simulate(CUCB(ORACLE), PLACE, 10, rng=0, **named),
 )
@@ -327,7 +326,7 @@ def test_mistakes_of_newcomers_have_a_remedy():
     arms = BernoulliArms([0.5, 0.4])
     with pytest.raises(ValueError, match=r"such as SemiBandit\(.*, oracle\), got the base arms"):
         simulate(CUCB(TopK(2, 1)), arms, 5, rng=0)
-    nearly = Knapsack([1, 2], 2, epsilon=0.5)
+    nearly = Knapsack([1, 2], 2, time_limit=0)
     with pytest.warns(UserWarning, match="give the environment an exact oracle"):
         simulate(CUCB(nearly), SemiBandit(arms, nearly), 5, rng=0)
 
@@ -336,61 +335,6 @@ def test_mistakes_of_newcomers_have_a_remedy():
 
 
 FOUR = [0.4, 0.6, 0.9, 0.3]
-
-
-class Half(LinearOracle):
-    """One arm of three. The ratio of each call is given, in turn."""
-
-    n_arms, alpha, certifies_calls = 3, 0.25, True
-
-    def __init__(self, ratios):
-        self.ratios, self.calls = ratios, 0
-
-    def solve(self, means, rng):
-        ratio = self.ratios[self.calls % len(self.ratios)]
-        self.calls += 1
-        report_ratio(self, ratio)
-        return np.array([0])
-
-
-def run(oracle, **options):
-    environment = SemiBandit(BernoulliArms([0.5, 0.25, 0.75]), TopK(3, k=1))
-    return simulate(CUCB(oracle), environment, 4, rng=0, **options)
-
-
-def test_each_round_has_the_ratio_of_its_call():
-    result = run(Half([0.5, 1.0, 0.25, 0.75]))
-    assert result.path == "python"
-    assert result.proved_optima.tolist() == [(0.75 * np.cumsum([0.5, 1.0, 0.25, 0.75])).tolist()]
-    expected = result.proved_optima - result.expected_rewards
-    assert np.array_equal(result.regret_at_proved_ratios, expected)
-    assert "regret at proved ratios" in repr(result)
-
-
-def test_a_call_without_a_ratio_leaves_none():
-    result = run(Half([0.5, np.nan, 1.0]))
-    assert np.isnan(result.proved_optima[0]).tolist() == [False, True, True, True]
-
-
-def test_other_oracles_are_measured_as_before():
-    result = run(TopK(3, k=1))
-    assert result.path == "compiled" and result.proved_optima is None
-    assert np.array_equal(result.regret_at_proved_ratios, result.regret)
-
-
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_run_with_greedy_answers_uses_the_ratio_of_each(n_jobs):
-    """An exact oracle with a limit gives the regret of an exact one; a greedy one less than that."""
-    rows = ([[3, 2, 2, 1], [1, 1, 4, 1]], [5, 4])
-    environment = SemiBandit(BernoulliArms(FOUR), exact := MultidimensionalKnapsack(*rows))
-    usual = simulate(CUCB(exact), environment, 60, replications=2, rng=0)
-    limited = MultidimensionalKnapsack(*rows, time_limit=60.0, on_limit="best")
-    same = simulate(CUCB(limited), environment, 60, replications=2, rng=0, n_jobs=n_jobs)
-    assert np.isnan(same.regret).all()
-    assert same.regret_at_proved_ratios == pytest.approx(usual.regret)
-    greedy = MultidimensionalKnapsack(*rows, time_limit=0)
-    less = simulate(CUCB(greedy), environment, 60, replications=2, rng=0, n_jobs=n_jobs)
-    assert (less.regret_at_proved_ratios < less.exact_regret).all()
 
 
 @pytest.mark.parametrize(
@@ -423,4 +367,3 @@ def test_the_optimum_of_a_limited_oracle_is_the_bound_that_it_proved():
     answer = greedy.solve_certified(means.means, 0)
     assert SemiBandit(means, greedy).optimum == answer.bound >= optimum
     assert not SemiBandit(means, greedy).optimum_is_exact
-    assert np.isnan(SemiBandit(means, Knapsack([3, 2, 2, 1], 5, epsilon=0.5)).optimum)

@@ -1,5 +1,0 @@
-"""Readers of files of public benchmark instances: DIMACS, PACE, STP and OR-Library."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-from .reading import read_benchmark as read_benchmark
