@@ -22,6 +22,7 @@ from cmab.validation import (
     listed,
     one_of,
     place_of,
+    real,
     real_array,
     shown,
     vector,

@@ -46,9 +46,9 @@ EXACT = {
     "decay": EpsilonGreedy(ORACLE, 3.0, decay=True),
     **{
         name: ModelPolicy(ORACLE, LeastSquares(0.1), np.eye(5), exploration=name, members=4)
-        for name in ("mixture", "history", "bootstrap", "epsilon", "none")
+        for name in ("mixture", "epsilon", "none")
     },
-    "ties": ModelPolicy(ORACLE, Constant(), np.eye(5), exploration="bootstrap", members=3),
+    "ties": ModelPolicy(ORACLE, Constant(), np.eye(5), members=3),
 }
 
 

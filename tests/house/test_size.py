@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (43_040, 114),
+    "cmab": (41_460, 114),
     "oracles": (16_200, 42),
-    "instances": (7_300, 34),
-    "tests": (37_600, 214),
+    "instances": (7_250, 34),
+    "tests": (36_460, 207),
 }
 
 
