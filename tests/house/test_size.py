@@ -7,8 +7,8 @@ from places import ROOT
 BUDGETS = {
     "cmab": (43_040, 114),
     "oracles": (17_200, 41),
-    "instances": (7_300, 34),
-    "tests": (37_810, 215),
+    "instances": (7_190, 32),
+    "tests": (37_750, 214),
 }
 
 
