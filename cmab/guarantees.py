@@ -210,19 +210,6 @@ def _times_power(number: float, exponent: int) -> float:
         return math.copysign(math.inf, number)
 
 
-def declared_certificate(super_arm: IntArray, value: float, alpha: float, sign: float) -> SolverCertificate:
-    """Return the certificate that a declared ratio gives: the optimum is at most ``value / alpha``.
-
-    `sign` is 1 for rewards and -1 for costs. If there is no ratio (``nan`` or 0, or a negative value), the
-    bound is infinite.
-    """
-    if alpha == 1.0:
-        return SolverCertificate(super_arm, value, value, True)
-    is_known = alpha > 0.0 and value >= 0.0
-    bound = value / alpha if is_known else sign * math.inf
-    return SolverCertificate(super_arm, value, bound, is_known)
-
-
 def proved_ratio(value: float, bound: float) -> float:
     """Return the ratio that `value` and a bound on the optimum prove; see `SolverCertificate.ratio`.
 

@@ -15,9 +15,9 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel
 from cmab.feedback import Feedback
-from cmab.guarantees import Smoothness, declared_certificate
+from cmab.guarantees import Smoothness
 from cmab.parameters import described
-from cmab.root_search import MOST_LISTED, RootSearch, SetSearch, best_listed
+from cmab.root_search import MOST_LISTED, RootSearch, best_listed
 from cmab.validation import arm_indices, check_name, check_vector, integer, listed, real, real_array, shown
 
 Sense = Literal["max", "min"]
@@ -467,13 +467,12 @@ class LinearOracle(Oracle):
         (minus, for costs) at slopes s of tangents to the root. Each tangent gives a bound for all super arms.
         If no tangent touches the root at the best super arm, the search splits the family by an arm. For up
         to twenty arms, dozens of calls are usual, or a few with a positive `tolerance`. If the family is all
-        sets of k arms, and there are at most 20,000 of them, all are compared. If there are more, a dynamic
-        programme replaces the splitting; it is faster if many numbers are equal.
+        sets of k arms, and there are at most 20,000 of them, all are compared.
 
         The problem is hard in general, and the number of calls may be exponential in the number of arms. The
-        search therefore stops after `root_limit` linear problems, or 1,000 times as many choices of the
-        dynamic programme. It then returns the best super arm found and warns with an upper bound on the loss.
-        Set ``oracle.root_limit = None`` to search until the answer is proved optimal.
+        search therefore stops after `root_limit` linear problems. It then returns the best super arm found
+        and warns with an upper bound on the loss. Set ``oracle.root_limit = None`` to search until the answer
+        is proved optimal.
 
         Parameters
         ----------
@@ -550,8 +549,7 @@ class LinearOracle(Oracle):
                 return self.solve(sign * weights, rng)
             return self.solve_constrained(sign * weights, include, exclude, rng)
 
-        kind = RootSearch if size is None else SetSearch
-        search = kind(best, sign * means, squares, margin, tuple(gone), limit)
+        search = RootSearch(best, sign * means, squares, margin, tuple(gone), limit)
         found = search.run()
         if found is None:
             assert available is not None, "a family has a super arm"
@@ -704,42 +702,6 @@ def check_super_arm(oracle: Oracle, super_arm: ArrayLike, name: str = "super_arm
     if not oracle.is_feasible(chosen):
         raise ValueError(f"{name} must be feasible for {oracle!r}, got {chosen.tolist()}")
     return chosen
-
-
-def solve_certified(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> Any:
-    """Return the super arm of an oracle with the approximation ratio that this call proved.
-
-    An oracle that proves a bound in each call has a method of this name. For other oracles, the ratio is the
-    declared `alpha`, and the bound follows from it.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The oracle.
-    means : FloatArray, shape (n_arms,)
-        The means of the base arms.
-    rng : numpy.random.Generator
-        The source of randomness, for randomised oracles.
-
-    Returns
-    -------
-    SolverCertificate
-        Or another certificate with the attributes `super_arm`, `ratio` and `certified`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab.oracle import solve_certified
-    >>> from oracles import TopK
-    >>> answer = solve_certified(TopK(3, k=1), np.array([0.25, 0.75, 0.5]), np.random.default_rng(0))
-    >>> answer.super_arm, answer.ratio, answer.certified
-    (array([1]), 1.0, True)
-    """
-    if (prove := getattr(oracle, "solve_certified", None)) is not None:
-        return prove(means, rng)
-    chosen = oracle.solve(means, rng)
-    value = float(oracle.expected_reward(chosen, means))
-    return declared_certificate(chosen, value, oracle.alpha if oracle.beta == 1.0 else math.nan, oracle._sign)
 
 
 def optimum_bound(oracle: Oracle, means: FloatArray, rng: np.random.Generator) -> float:

@@ -17,11 +17,6 @@ _SUBJECTS = ("graph", "arms", "oracle")
 _MOST_ENTRIES, _ENDS = 8, 3
 
 
-def is_own(cls: type) -> bool:
-    """Return whether a class is defined in this distribution, and not by a user."""
-    return cls.__module__.partition(".")[0] in ("cmab", "oracles", "instances")
-
-
 def described(thing: Any, **facts: Any) -> str:
     """Return ``Class(facts, parameters)``, the same text in all processes, without addresses.
 

@@ -174,62 +174,12 @@ class ArmStatistics:
         apart = won / np.maximum(more, 1.0) - self.means
         other = ArmStatistics.empty(self.n_arms, memory=memory)
         other.counters += total.astype(np.int64)
-        # Chan, Golub and LeVeque (1982), equations 1.5, as in `merge`.
+        # Chan, Golub and LeVeque (1982), equations 1.5.
         other.means += np.where(self.counts == 0, won / np.maximum(more, 1.0), self.means + apart * share)
         other.deviations += self.deviations + won * lost / np.maximum(more, 1.0)
         other.deviations += apart**2 * share * self.counts
         other.rounds = self.rounds
         return other
-
-    def merge(self, other: ArmStatistics) -> ArmStatistics:
-        """Return the statistics of all observations of these statistics and of `other`.
-
-        Counts are exact; means and deviations are exact up to rounding. Both inputs are unchanged.
-
-        Parameters
-        ----------
-        other : ArmStatistics
-            Statistics of the same arms, for example from another shop or from a log.
-
-        Raises
-        ------
-        ValueError
-            If the numbers of arms differ, counts would overflow, or a policy stores more in the statistics
-            than counts, means and deviations.
-
-        Examples
-        --------
-        >>> from cmab import ArmStatistics, Feedback
-        >>> monday, tuesday = ArmStatistics.empty(2), ArmStatistics.empty(2)
-        >>> monday.update(Feedback([0, 1], [1.0, 0.0]))
-        >>> tuesday.update(Feedback([0], [0.0]))
-        >>> both = monday.merge(tuesday)
-        >>> both.counts, both.means, both.rounds
-        (array([2, 1]), array([0.5, 0. ]), 2)
-
-        References
-        ----------
-        T. F. Chan, G. H. Golub, R. J. LeVeque: Updating Formulae and a Pairwise Algorithm for Computing
-        Sample Variances, COMPSTAT 1982.
-        """
-        for part in (self, other):
-            if type(part) is not ArmStatistics or len(part.memory):
-                raise ValueError(
-                    f"statistics to merge must be counts, means and deviations alone, got {shown(part)}"
-                )
-        if self.n_arms != other.n_arms:
-            raise ValueError(f"other must have the arms of {self!r}, got {other!r}")
-        if (self.counters > MOST_PULLS - other.counters).any():
-            raise ValueError(f"the sum of counts must be at most {MOST_PULLS} for each arm, got more")
-        merged = ArmStatistics.empty(self.n_arms)
-        merged.counters += self.counters + other.counters
-        share = other.counts / np.maximum(merged.counts, 1)
-        apart = other.means - self.means
-        # Chan, Golub and LeVeque (1982), equations 1.5: weighted mean, and M2 with n1 n2 / n (y - x)^2.
-        merged.means += np.where(self.counts == 0, other.means, self.means + apart * share)
-        merged.deviations += self.deviations + other.deviations + apart**2 * share * self.counts
-        merged.rounds = self.rounds + other.rounds
-        return merged
 
     def check_sizes(self, n_arms: int, n_memory: int) -> None:
         """Raise ``ValueError`` unless there are `n_arms` arms and `n_memory` numbers in the memory.

@@ -33,7 +33,7 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
-from cmab.oracle import LinearOracle, check_super_arm, solve_certified
+from cmab.oracle import LinearOracle, check_super_arm
 from cmab.parameters import described
 from cmab.validation import ends, frozen, listed, real, shown, vector
 
@@ -401,8 +401,8 @@ class SemiBandit(Environment):
         if not self.oracle.is_exact:
             if not (available is None and getattr(self.oracle, "certifies_calls", False)):
                 return float("nan")
-            bound = getattr(solve_certified(self.oracle, worth, rng), "bound", np.nan)
-            return float(bound) if np.isfinite(bound) else float("nan")
+            bound = float(self.oracle.solve_certified(worth, rng).bound)  # type: ignore[attr-defined]
+            return bound if np.isfinite(bound) else float("nan")
         if available is None:
             best = self.oracle.solve(worth, rng)
         else:

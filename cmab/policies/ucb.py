@@ -242,87 +242,6 @@ class KLCUCB(CompiledIndexPolicy):
         return np.array([self.oracle._sign, *self.support, self.loglog])
 
 
-# CMOSS --------------------------------------------------------------------------------------------------
-
-
-@index_kernel
-def minimax_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Write the means plus or minus ``sqrt(max(ln(share / T), 0) / T)`` for arms with T outcomes."""
-    # The radius is 0 after `share` outcomes of an arm.
-    share, factor, sign, low, high = reals[0], reals[1], reals[2], reals[3], reals[4]
-    for i in range(counts.shape[0]):
-        out[i] = high if sign > 0.0 else low
-        if counts[i] > 0:
-            log = max(math.log(share / counts[i]), 0.0)
-            radius = factor * (high - low) * math.sqrt(log / counts[i])
-            out[i] = min(max(means[i] + sign * radius, low), high)
-
-
-@dataclass(frozen=True, eq=False)
-class CMOSS(CompiledIndexPolicy):
-    """The minimax index ``mean + sqrt(max(ln(k T / (m N)), 0) / N)`` for N outcomes of an arm in T rounds.
-
-    Use this policy if the horizon is known, outcomes are stochastic, and the least favourable gaps matter.
-    Its radius is much smaller than that of `CUCB`: it does not grow with the round, and it is 0 for arms that
-    have been observed in more than a share of k / m of the rounds. `CTS` often has less regret, without
-    knowledge of the horizon. The regret for the worst means is ``O(ln(k) sqrt(k m T))`` for k up to m / 2, as
-    stated in the paper, where CUCB has another factor ``sqrt(ln T)``.
-
-    Indices are clipped to `support`, and unobserved arms get its best end. For costs, the index is the mirror
-    image. After the horizon, the policy may be continued; its radius stays as it is.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The family of super arms.
-    horizon : int
-        The number T of rounds.
-    max_super_arm_size : int, optional
-        The size k of the largest super arm. If omitted, the oracle declares it if rewards
-        are sums, and it is the number of arms otherwise.
-    radius_factor : float
-        Factor of the radius.
-    support : tuple of float
-        Interval of the outcomes. The radius is proportional to its length.
-
-    Examples
-    --------
-    >>> from cmab import CMOSS, ArmStatistics, Feedback
-    >>> from oracles import TopK
-    >>> stats = ArmStatistics.empty(3)
-    >>> for _ in range(30):
-    ...     stats.update(Feedback([0, 1], [0.25, 0.5]))
-    >>> CMOSS(TopK(n_arms=3, k=2), 100).indices(stats, rng=None).round(3)
-    array([0.413, 0.663, 1.   ])
-
-    References
-    ----------
-    Z. Ye, R. Wang, X. Liu, S. Li: Near-Optimal Regret for Efficient Stochastic Combinatorial Semi-Bandits,
-    arXiv:2508.06247 (abstract and settings of its figures). The index is reconstructed: it is that of J.-Y.
-    Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits, COLT 2009 (MOSS), with the
-    k T / m outcomes of an arm for equal shares in place of T / m.
-    """
-
-    horizon: int = field(metadata=integer(1))
-    _: KW_ONLY
-    max_super_arm_size: int | None = field(default=None, metadata=integer(1, optional=True))
-    radius_factor: float = field(default=1.0, metadata=real(0.0))
-    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-
-    def rule(self) -> Any:
-        return minimax_indices
-
-    def parameters(self) -> FloatArray:
-        oracle, size = self.oracle, self.max_super_arm_size
-        if size is not None and size > oracle.n_arms:
-            raise ValueError(
-                f"max_super_arm_size must be at most {oracle.n_arms} (the number of arms), got {size}"
-            )
-        most = oracle.max_size if oracle.is_linear else oracle.n_arms
-        share = max(1.0, (size or max(1, most)) * self.horizon / oracle.n_arms)
-        return np.array([share, self.radius_factor, oracle._sign, *self.support])
-
-
 # LLR ----------------------------------------------------------------------------------------------------
 
 
@@ -408,94 +327,6 @@ class LLR(CompiledIndexPolicy):
         return np.array([size, self.oracle._sign, *self.support])
 
 
-# CUCB with a log ----------------------------------------------------------------------------------------
-
-
-@index_kernel
-def hybrid_bounds(counts, means, deviations, memory, t, reals, rng, out):
-    """Write the tighter of two bounds on each mean: from this campaign alone, and including the log."""
-    sign, m = reals[0], counts.shape[0]
-    logged_counts, logged_means, biases = reals[1 : m + 1], reals[m + 1 : 2 * m + 1], reals[2 * m + 1 :]
-    numerator = 1.5 * math.log(t)
-    best = 0.5 + 0.5 * sign
-    for arm in range(m):
-        n, logged = float(counts[arm]), logged_counts[arm]
-        bound = best
-        if n > 0.0:
-            bound = min(max(means[arm] + sign * math.sqrt(numerator / n), 0.0), 1.0)
-        if logged > 0.0:
-            both = n + logged
-            mean = (n * means[arm] + logged * logged_means[arm]) / both
-            # The bias of the pooled mean is at most the bias of the log times its weight.
-            gap = math.sqrt(numerator / both) + logged * biases[arm] / both
-            pooled = min(max(mean + sign * gap, 0.0), 1.0)
-            bound = min(bound, pooled) if sign > 0.0 else max(bound, pooled)
-        out[arm] = bound
-
-
-@dataclass(frozen=True, eq=False)
-class OfflineCUCB(CompiledIndexPolicy):
-    """CUCB that also uses a log from other circumstances, with means that differ by at most a known bias.
-
-    Use this policy if a log exists whose means may differ from the present ones by a known bias. If the bias
-    is 0, merge the log into the statistics instead.
-
-    In round t the oracle receives the smaller of two bounds for each base arm. The first is CUCB's bound
-    ``min(mean + sqrt(3 ln t / 2T), 1)`` for the T outcomes of this campaign. The second is the bound ``mean +
-    sqrt(3 ln t / 2(T + N)) + bias N / (T + N)`` for these outcomes and the N outcomes of the log. A log with
-    bias 0 counts like rounds of this campaign. A log with bias 1 has no effect. The bounds are never larger
-    than those of CUCB. For costs (``oracle.sense == "min"``) the rule is the mirror image.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The family of super arms. Outcomes must be in [0, 1].
-    offline : ArmStatistics
-        Statistics of the log, for instance from `Log.statistics`.
-    bias : float or array_like of shape (n_arms,)
-        Upper bound, at least 0, on the difference between an arm's mean in the log and its mean here. The
-        confidence bounds are valid only if it holds. If the bias is unknown, pass 1, which is CUCB.
-
-    Examples
-    --------
-    An item that sold badly in another shop is not tried first here, unless the shops may differ by much:
-
-    >>> from cmab import ArmStatistics, Feedback, OfflineCUCB, Session
-    >>> from oracles import TopK
-    >>> seen = ArmStatistics.empty(3)
-    >>> for sold in (0, 0, 1, 0) * 25:
-    ...     seen.update(Feedback([0], [float(sold)]))
-    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=0.1), rng=0).ask().super_arm
-    array([1])
-    >>> Session(OfflineCUCB(TopK(3, k=1), seen, bias=1.0), rng=0).ask().super_arm
-    array([0])
-
-    References
-    ----------
-    Zhou, Zhang, Chen, Kong: hybrid offline-online CUCB, 2025 (arXiv 2512.21925), based on MIN-UCB of W. C.
-    Cheung and L. Lyu (ICML 2024). The setting was read; the formula is from memory.
-    """
-
-    offline: ArmStatistics
-    _: KW_ONLY
-    bias: ArrayLike
-    support: tuple[float, float] = field(default=(0.0, 1.0), init=False, repr=False)
-
-    def rule(self) -> Any:
-        return hybrid_bounds
-
-    def parameters(self) -> FloatArray:
-        m = self.oracle.n_arms
-        given: Any = self.offline
-        if not isinstance(given, ArmStatistics) or given.n_arms != m:
-            raise ValueError(f"offline must be ArmStatistics of {m} arms, got {shown(given)}")
-        counts = given.counts.astype(np.float64)
-        means = np.where(counts > 0, given.means, 0.0)
-        if ((means < -1e-9) | (means > 1.0 + 1e-9)).any():
-            raise ValueError(f"means of offline must lie in [0, 1], got {shown(means.tolist())}")
-        return np.concatenate([[self.oracle._sign], counts, means, per_arm("bias", self.bias, m, 0.0)])
-
-
 # ESCB ---------------------------------------------------------------------------------------------------
 
 
@@ -534,12 +365,11 @@ class ESCB(Policy[ArmStatistics]):
 
     Notes
     -----
-    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). For
-    families of all sets of k arms, it keeps at most as many thousand partial choices. If the limit ends the
-    search, the policy plays the best super arm found, and a `RuntimeWarning` states by how much its index may
-    be below the best. The regret of the round increases by at most this amount. Without the limit
-    (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have equal counts
-    and means.
+    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). If the
+    limit ends the search, the policy plays the best super arm found, and a `RuntimeWarning` states by how
+    much its index may be below the best. The regret of the round increases by at most this amount. Without
+    the limit (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have
+    equal counts and means.
 
     Examples
     --------

@@ -59,10 +59,7 @@ RESULTS = re.compile(
 
 #: Without good arguments to begin with: why.
 UNTRIED = {
-    **dict.fromkeys(
-        ("oracles.convert_graph", "oracles.open_graph"),
-        "read and write folders; tested in tests/oracles/stores",
-    ),
+    "oracles.convert_graph": "reads and writes folders; tested in tests/oracles/stores",
     **dict.fromkeys(
         (
             "cmab.CompiledIndexPolicy",

