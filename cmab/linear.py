@@ -486,8 +486,6 @@ class LinearStatistics:
         features: FloatArray,
         outcomes: FloatArray,
         group: IntArray | None = None,
-        *,
-        is_diagonal: bool = False,
     ) -> None:
         """Add the outcomes of one round, in [0, 1], with means ``1 / (1 + exp(-x . theta))``.
 
@@ -498,8 +496,6 @@ class LinearStatistics:
         ----------
         features, outcomes, group
             As in `update`.
-        is_diagonal : bool
-            Whether only the diagonal of the Hessian is added to V.
         """
         with _WRITING:
             for number, own in _parts(group):
@@ -508,8 +504,8 @@ class LinearStatistics:
                 theta = posterior_mode(prior, centre, rows, outcomes[own])
                 means = expected(rows @ theta)
                 scaled = rows * np.sqrt(means * (1.0 - means))[:, None]
-                # Chapelle and Li (2011), Algorithm 3: q_i += sum of x_ij^2 p_j (1 - p_j), the diagonal.
-                prior += np.diag((scaled**2).sum(axis=0)) if is_diagonal else scaled.T @ scaled
+                # Chapelle and Li (2011), Algorithm 3, with the whole Hessian instead of its diagonal.
+                prior += scaled.T @ scaled
                 self.moment[number] = prior @ theta
             self.rounds += 1
 

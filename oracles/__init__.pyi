@@ -26,14 +26,13 @@ from .influence import IndependentTriggering as IndependentTriggering
 from .influence import InfluenceMaximization as InfluenceMaximization
 from .influence import InfluenceOracle as InfluenceOracle
 from .influence import MonteCarloGreedy as MonteCarloGreedy
-from .influence import RobustCertificate as RobustCertificate
 from .influence import Search as Search
 from .influence import TriggeringInfluence as TriggeringInfluence
 from .influence import TriggeringModel as TriggeringModel
-from .influence import clcb_cascades as clcb_cascades
 from .influence import edge_features as edge_features
 from .influence import in_degree_groups as in_degree_groups
-from .influence import robust_seeds as robust_seeds
+from .levels import LevelAllocation as LevelAllocation
+from .lists import CostAwareCascade as CostAwareCascade
 from .lists import DependentClickLists as DependentClickLists
 from .lists import RankedTopK as RankedTopK
 from .lists import Slate as Slate
@@ -54,6 +53,5 @@ from .programs import PuLPOracle as PuLPOracle
 from .steiner_trees import SteinerTree as SteinerTree
 from .stores import StoredGraph as StoredGraph
 from .stores import convert_graph as convert_graph
-from .stores import open_graph as open_graph
 from .submodular import SubmodularOracle as SubmodularOracle
 from .top_k import TopK as TopK

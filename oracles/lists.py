@@ -1,11 +1,10 @@
-"""Ordered lists of k arms, lists with several clicks per user, and slates with quotas and budgets."""
+"""Ordered lists of k arms, lists with several clicks per user, and slates with quotas."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from cmab.validation import (
     shown,
     vector,
 )
-from oracles.packing import Row, Rows, check_exact
 from oracles.programs import scaled
 
 
@@ -63,110 +61,6 @@ def list_worth(super_arm, size, means, is_disjunctive):
         w = means[super_arm[j]]
         worth = worth + (1.0 - worth) * w if is_disjunctive else worth * w
     return worth
-
-
-#: The solver ignores improvements below 1e-6, so the scaled means are multiplied by 2^10.
-_EXPONENT = 10
-
-
-class Budget(NamedTuple):
-    """The costs of the items and the budget, as the only row of a packing problem."""
-
-    row: Rows
-
-    @classmethod
-    def of(cls, costs: ArrayLike, budget: Any, n_items: int) -> Budget:
-        """Return the budget; raise ``ValueError`` if an argument is out of its range."""
-        checked, room = vector("costs", costs, n_items, 0.0), real("budget", budget, 0.0)
-        check_exact("costs", costs)
-        check_exact("budget", budget)
-        return cls(Rows.of(checked[np.newaxis], np.array([room])))
-
-    def allows(self, items: IntArray) -> bool:
-        """Return whether the items cost at most the budget."""
-        return self.row.allow(0, items)
-
-    def longest(self, groups: IntArray, quota: IntArray) -> int:
-        """Return the largest number of items within the budget and the quotas.
-
-        The sets within the quotas form a matroid, so cheapest items first are the cheapest set of each size.
-        """
-        left, taken = quota.copy(), list[int]()
-        for item in np.argsort(self.row.sizes[0], kind="stable").tolist():
-            if left[groups[item]] > 0:
-                taken.append(item)
-                left[groups[item]] -= 1
-        # The longest affordable beginning, by bisection, because the costs are not negative.
-        return bisect_right(range(len(taken)), False, key=lambda i: not self.allows(np.array(taken[: i + 1])))
-
-    def program(self, items: IntArray) -> tuple[list[Row], list[float]]:
-        """Return the rows of columns of these items, and the largest values of the columns after them."""
-        columns = np.arange(len(items))[np.newaxis]
-        return self.row._replace(sizes=self.row.sizes[:, items]).program(columns, len(items))
-
-
-def best_affordable(
-    worth: FloatArray, groups: IntArray, quota: IntArray, budget: Budget, required: IntArray
-) -> IntArray | None:
-    """Return the arms of the best slate, or None if no slate contains the required arms.
-
-    The sum of the means is at most ``1e-12 n_arms`` times the largest mean below the best.
-
-    Parameters
-    ----------
-    worth : FloatArray, shape (n_items, positions)
-        The means, scaled; minus infinity for excluded arms.
-    groups : IntArray, shape (n_items,)
-        The number of the group of each item.
-    quota : IntArray, shape (n_groups,)
-        The largest number of items of each group.
-    budget : Budget
-        The budget.
-    required : IntArray
-        The required arms.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array
-
-    k = worth.shape[1]
-    allowed = worth.ravel() > -np.inf
-    arms = np.flatnonzero(allowed)
-    if not allowed[required].all() or not len(arms):
-        return None
-    items, places = np.divmod(arms, k)
-    columns, ones, free = np.arange(len(arms)), np.ones(len(arms)), -np.inf
-    of_items = np.split(columns, np.flatnonzero(np.diff(items)) + 1)
-    rows: list[Row] = [(own, np.ones(len(own)), free, 1.0) for own in of_items]
-    for group, most in enumerate(quota.tolist()):
-        members = columns[groups[items] == group]
-        rows.append((members, np.ones(len(members)), free, float(most)))
-    # One item at the first position, at most as many at each position as at the one before it.
-    rows.append((columns[places == 0], ones[places == 0], 1.0, 1.0))
-    for place in range(1, k):
-        here, before = columns[places == place], columns[places == place - 1]
-        signs = np.concatenate([np.ones(len(here)), -np.ones(len(before))])
-        rows.append((np.concatenate([here, before]), signs, free, 0.0))
-    affordable, carries = budget.program(items)
-    rows += affordable
-    lengths = [len(row[0]) for row in rows]
-    entries = (np.repeat(np.arange(len(rows)), lengths), np.concatenate([row[0] for row in rows]))
-    n = len(arms) + len(carries)
-    table = csr_array((np.concatenate([row[1] for row in rows]), entries), shape=(len(rows), n))
-    low, high = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
-    found = milp(
-        np.concatenate([-np.ldexp(worth.ravel()[arms], _EXPONENT), np.zeros(len(carries))]),
-        integrality=np.ones(n, np.int64),
-        bounds=Bounds(
-            np.concatenate([np.isin(arms, required), np.zeros(len(carries))]), np.append(ones, carries)
-        ),
-        constraints=LinearConstraint(table, low, high),
-        options={"mip_rel_gap": 0.0},
-    )
-    if found.x is None:
-        return None
-    chosen = arms[found.x[: len(arms)] > 0.5]
-    ordered: IntArray = chosen[np.argsort(chosen % k)]
-    return ordered
 
 
 class DependentClickLists(Oracle):
@@ -414,12 +308,12 @@ class RankedTopK(Oracle):
             raise self._none_within(available)
         return free[self._ranked(values[free])]
 
-    def _uniform_family(self, available: BoolArray) -> tuple[int, int]:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number of lists of k available arms, and k."""
         available = self._check_available(available)
         return math.perm(int(available.sum()), self.k), self.k
 
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Kernel | None:
         return Kernel(solve_ranked, np.array([self.k]))
 
     def _ranked(self, values: FloatArray) -> IntArray:
@@ -487,6 +381,95 @@ class RankedTopK(Oracle):
         return Smoothness.linear(self.k)
 
 
+class CostAwareCascade(RankedTopK):
+    """Ordered lists of any length that are tried from the top until an entry succeeds, at a cost each. Exact.
+
+    For example, models are asked from cheap to strong until an answer passes a check. An entry succeeds with
+    the probability `mean`, independently of the others. The reward of a list is `value` if an entry succeeds,
+    minus the costs of the entries that were tried. The oracle finds the best order and the place to stop: a
+    list has all entries with ``mean x value`` above their cost, in increasing order of ``cost / mean``. Ties
+    go to the lower index. The list is empty if no entry is worth its cost.
+
+    Parameters
+    ----------
+    costs : array_like, shape (n_arms,)
+        The cost of each entry when it is tried, at least 0.
+    value : float
+        The value of a success, positive, in the unit of the costs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import CostAwareCascade
+    >>> oracle = CostAwareCascade(costs=[0.02, 0.1, 0.5, 0.4], value=1.0)
+    >>> means = np.array([0.5, 0.8, 0.9, 0.3])
+    >>> models = oracle.solve(means, np.random.default_rng(0))
+    >>> models, round(oracle.expected_reward(models, means), 3)
+    (array([0, 1, 2]), 0.87)
+    >>> seen = oracle.feedback_of(models, clicked=1)    # model 0 failed, and model 1 passed the check
+    >>> seen.arms, seen.outcomes, seen.reward
+    (array([0, 1]), array([0., 1.]), 0.88)
+
+    Notes
+    -----
+    Exchanging two neighbours shows the order. An entry before a list of reward W adds
+    ``mean (value - W) - cost``. This is positive for all entries with ``cost / mean < value`` if the list has
+    only entries of a larger ratio, because then ``value - W`` is above the ratio of the entry.
+
+    References
+    ----------
+    R. Zhou, C. Gan, J. Yang, C. Shen: Cost-aware Cascading Bandits, IJCAI 2018 (from memory).
+    """
+
+    def __init__(self, costs: ArrayLike, value: float = 1.0) -> None:
+        self.costs = frozen(vector("costs", costs, low=0.0))
+        super().__init__(len(self.costs), len(self.costs))
+        self.value = real("value", value, 0.0, inside=True)
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the entries that are worth their cost, best ratio first."""
+        means = self._check_means(means)
+        worthy = np.flatnonzero(means * self.value > self.costs)
+        return worthy[np.argsort(self.costs[worthy] / means[worthy], kind="stable")]
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
+        return self.solve(np.where(available, self._check_means(means), 0.0), rng)
+
+    def kernel(self) -> None:
+        return None
+
+    def _uniform_family(self, available: BoolArray) -> None:
+        return None
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return True, because lists of all lengths are feasible."""
+        self._check_entries(super_arm)
+        return True
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        reached = self.triggering_probabilities(super_arm, means)
+        return float(reached @ (self._check_means(means) * self.value - self.costs))
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return the feedback of a list of which the successful entry is known.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            The list.
+        **report
+            The argument ``clicked``: the entry that succeeded, or None if all entries failed.
+        """
+        feedback = super().feedback_of(super_arm, **report)
+        spent = self.costs[feedback.arms].sum()
+        return feedback.with_reward(float(self.value * feedback.reward - spent))
+
+    def smoothness(self) -> Smoothness:
+        """Return ``n (value + C) x``, with the sum C of the costs; the modulated constant is value + C."""
+        return Smoothness.linear(self.n_arms, self.value + float(self.costs.sum()))
+
+
 class Slate(LinearOracle):
     """Pages with different items at the positions, and at most a given number of items of each group. Exact.
 
@@ -494,11 +477,6 @@ class Slate(LinearOracle):
     different outcomes at different positions. The reward is the sum over the positions. A super arm lists its
     arms from the first position to the last. It fills the positions from the first one without gaps, and it
     fills all positions if enough items are available and allowed by the quotas. Otherwise it is shorter.
-
-    With `costs` and `budget`, the total cost of the items is at most the budget. A slate of few expensive
-    items may then be better than a longer one, and `solve` uses integer programming. Integer costs are
-    respected exactly and must be at most 2^53, other costs up to 1e-6 of the budget. The sum of the means is
-    at most ``1e-12 n_arms`` times the largest mean below the best.
 
     The means must not be negative, because only then the longest slate is best.
 
@@ -513,16 +491,12 @@ class Slate(LinearOracle):
     quotas : int or mapping from group to int, optional
         The largest number of items of a group on a slate, at least 0: one number for all groups, or a number
         for each. Groups that are not in the mapping have no quota.
-    costs : array_like, shape (n_items,), optional
-        The cost of each item, at least 0.
-    budget : float, optional
-        The largest total cost of a slate, at least 0.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, `groups` and `quotas` or `costs` and `budget` are not given
-        together, or the quotas and the budget allow no item.
+        If a parameter is out of its range, `groups` and `quotas` are not given together, or the quotas allow
+        no item.
 
     Examples
     --------
@@ -548,8 +522,6 @@ class Slate(LinearOracle):
         *,
         groups: Sequence[Hashable] | None = None,
         quotas: int | Mapping[Any, int] | None = None,
-        costs: ArrayLike | None = None,
-        budget: float | None = None,
     ) -> None:
         self.items = _names(items)
         self.positions = integer("positions", positions, 1)
@@ -562,18 +534,9 @@ class Slate(LinearOracle):
         self.quotas = quotas
         # Without groups, all items are of one group, whose quota is no constraint.
         self._group, self._quota = _rooms(self.groups, quotas, len(self.items), self.positions)
-        if (costs is None) != (budget is None):
-            raise ValueError(f"costs and budget must be given together, got {shown(costs)}, {shown(budget)}")
-        self.costs = None if costs is None else frozen(vector("costs", costs, len(self.items), 0.0))
-        self.budget = budget
-        self._budget = None if costs is None else Budget.of(costs, budget, len(self.items))
         self._length = self._longest(np.ones(len(self.items), np.bool_))
         if not self._length:
             raise ValueError(f"quotas must allow at least one item, got {shown(quotas)}")
-        if self._budget is not None:
-            self._length = min(self._length, self._budget.longest(self._group, self._quota))
-            if not self._length:
-                raise ValueError(f"budget must allow at least one item, got {shown(budget)}")
 
     def __repr__(self) -> str:
         return described(self, items=len(self.items), groups=None, quotas=self.quotas)
@@ -612,14 +575,14 @@ class Slate(LinearOracle):
         return np.repeat(flags, self.positions)
 
     def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
-        """Return the number and the length of the slates of available items, without quotas and budgets.
+        """Return the number and the length of the slates of available items, without quotas.
 
-        It returns None if there are quotas or a budget, or if only some positions of an item are available.
+        It returns None if there are quotas, or if only some positions of an item are available.
         """
         available = self._check_available(available)
         flags = available.reshape(-1, self.positions)
         free = flags[:, 0]
-        if self.groups is not None or self._budget is not None or (flags != free[:, None]).any():
+        if self.groups is not None or (flags != free[:, None]).any():
             return None
         length = min(int(free.sum()), self.positions)
         return math.perm(int(free.sum()), length), length
@@ -661,12 +624,7 @@ class Slate(LinearOracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the best slate, from the first position to the last."""
-        if self._budget is not None:
-            best = best_affordable(
-                self._worth(means), self._group, self._quota, self._budget, np.empty(0, np.int64)
-            )
-        else:
-            best = self._best(self._worth(means), self._quota, np.arange(self._length))
+        best = self._best(self._worth(means), self._quota, np.arange(self._length))
         assert best is not None, "a slate of this length exists"
         return best
 
@@ -679,9 +637,6 @@ class Slate(LinearOracle):
     ) -> IntArray | None:
         required, banned = self._check_constraints(include, exclude)
         worth = self._worth(means)
-        if self._budget is not None:
-            worth.reshape(-1)[banned] = -np.inf
-            return best_affordable(worth, self._group, self._quota, self._budget, required)
         values = worth.reshape(-1).copy()
         items, places = np.divmod(required, self.positions)
         quota = self._quota - np.bincount(self._group[items], minlength=len(self._quota))
@@ -717,10 +672,7 @@ class Slate(LinearOracle):
         counts = np.bincount(self._group[items], minlength=len(self._quota))
         is_gapless = np.array_equal(np.sort(places), np.arange(len(places)))
         distinct = len(np.unique(items)) == len(items)
-        is_affordable = self._budget is None or self._budget.allows(items)
-        return bool(
-            len(items) and is_gapless and distinct and is_affordable and (counts <= self._quota).all()
-        )
+        return bool(len(items) and is_gapless and distinct and (counts <= self._quota).all())
 
     def _longest(self, free: BoolArray, quota: IntArray | None = None) -> int:
         """Return the largest number of free items on a slate."""

@@ -1,13 +1,12 @@
 """Knapsacks with one capacity or several, and the generalised assignment of jobs to agents.
 
-Small knapsacks have a compiled rule, which lists undominated partial sets. Others are solved by an
-expanding core.
+Knapsacks with one capacity are solved by an expanding core, others by integer programming.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +16,12 @@ from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
 from cmab.selection import descending_order
-from cmab.validation import as_array, check_flag, one_of, real, real_array, shown, vector
-from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
-from oracles.programs import INTEGRAL, PuLPOracle, rows_of, scaled, unscaled, value_of
+from cmab.validation import as_array, check_flag, real, real_array, shown, vector
+from oracles.anytime import AnytimeOracle, Clock, OnLimit, checked_limits
+from oracles.programs import INTEGRAL, PuLPOracle, rows_of, unscaled, value_of
 
 #: Integers up to this one are exact in double precision.
 LARGEST = 2**53
-# Rows with a larger capacity are divided into digits of this base. The tolerance of the solver, 1e-6 for each
-# column, is far below one unit then.
-_SHORT, _BASE_BITS = 2**20, 16
 
 Row = tuple[IntArray, FloatArray, float, float]
 
@@ -45,58 +41,6 @@ def check_exact(name: str, values: ArrayLike) -> None:
             )
 
 
-class Rows(NamedTuple):
-    """The rows of a packing problem; `is_whole` marks rows of integers, which are satisfied exactly."""
-
-    sizes: FloatArray
-    room: FloatArray
-    is_whole: list[bool]
-
-    @classmethod
-    def of(cls, weights: FloatArray, capacities: FloatArray) -> Rows:
-        """Return rows with integers unchanged, and the other rows as shares of their capacity."""
-        sizes, room, is_whole = np.empty(weights.shape), np.empty(len(weights)), []
-        for i, (row, most) in enumerate(zip(weights, capacities, strict=True)):
-            whole = bool((row == np.floor(row)).all() and most <= LARGEST)
-            most = np.floor(most) if whole else most
-            # A weight above the capacity never fits, so its size is irrelevant.
-            limited = np.minimum(row, max(most + 1.0, float(np.nextafter(most, np.inf))))
-            sizes[i], room[i] = (limited, most) if whole else scaled_row(row, float(most))
-            is_whole.append(whole)
-        return cls(sizes, room, is_whole)
-
-    def allow(self, row: int, arms: IntArray) -> bool:
-        """Return whether arms fit into the capacity of one row."""
-        if self.is_whole[row]:
-            return sum(int(size) for size in self.sizes[row, arms].tolist()) <= int(self.room[row])
-        used = float(self.sizes[row, arms].sum())
-        return used <= float(self.room[row]) + INTEGRAL * (1.0 + used)
-
-    def program(self, places: IntArray, first: int) -> tuple[list[Row], list[float]]:
-        """Return the rows of a program, and the largest values of further integer columns, from `first` on.
-
-        Column ``places[row, i]`` is arm i of the row. Let w = B w' + d and c = B c' + r, with d, r < B. Then
-        ``w x <= c`` if and only if there is an integer q >= 0 with ``d x - B q <= r`` and ``w' x + q <= c'``.
-        """
-        found: list[Row] = []
-        most: list[float] = []
-        for arms, row, room, whole in zip(places, self.sizes, self.room, self.is_whole, strict=True):
-            if not whole or room < _SHORT:
-                found.append((arms, row, -np.inf, float(room)))
-                continue
-            left, above, carried = row.astype(np.int64), int(room), np.empty(0, np.int64)
-            base = 2**_BASE_BITS
-            while above >= base:
-                carry = np.array([first + len(most)])
-                digits = np.concatenate([left % base, np.ones(len(carried)), [-base]])
-                found.append((np.concatenate([arms, carried, carry]), digits, -np.inf, float(above % base)))
-                most.append(len(arms) + 1.0)
-                left, above, carried = left // base, above // base, carry
-            last = np.concatenate([left, np.ones(len(carried))])
-            found.append((np.concatenate([arms, carried]), last, -np.inf, float(above)))
-        return found, most
-
-
 def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
     """Return integers unchanged, other rows as fractions of the capacity: solver tolerances are absolute."""
     if (weights == np.floor(weights)).all() and room == np.floor(room) and room < 2**20:
@@ -105,144 +49,6 @@ def scaled_row(weights: FloatArray, room: float) -> tuple[FloatArray, float]:
         return (weights > 0.0).astype(np.float64), 0.0
     with np.errstate(over="ignore"):  # a weight that exceeds a tiny capacity never fits
         return np.minimum(weights / room, 2.0), 1.0
-
-
-class Items(NamedTuple):
-    """The candidate items in decreasing order of value per size; `taken` is 1 for items of the answer."""
-
-    arms: IntArray
-    sizes: IntArray
-    worth: FloatArray
-    taken: IntArray
-
-
-class States(NamedTuple):
-    """Partial sets in increasing order of size and value: size, value and last step of each."""
-
-    size: IntArray
-    worth: FloatArray
-    step: IntArray
-
-
-@lean_kernel
-def _sort_items(means, sizes, room, epsilon, items, order, ratio):
-    """Write the items of positive mean and positive size that fit; return their number.
-
-    Means are scaled by a power of two, so that sums neither overflow nor underflow. If `epsilon` is positive,
-    means are rounded down to a multiple of ``epsilon * largest / n``. So a set of n items loses at most
-    ``epsilon`` times the largest mean, which is at most the optimum (Ibarra and Kim 1975).
-    """
-    n, largest = 0, 0.0
-    for arm in range(means.shape[0]):
-        if means[arm] > 0.0 and 0 < sizes[arm] <= room:
-            items.taken[n] = arm
-            n += 1
-            largest = max(largest, means[arm])
-    exponent = math.frexp(largest)[1]
-    grain = epsilon * math.ldexp(largest, -exponent) / max(n, 1)
-    for i in range(n):
-        worth = math.ldexp(means[items.taken[i]], -exponent)
-        items.worth[i] = math.floor(worth / grain) if epsilon > 0.0 else worth
-        ratio[i] = items.worth[i] / sizes[items.taken[i]]
-    descending_order(ratio[:n], order[:n], items.arms[:n])
-    for i in range(n):
-        items.arms[i], ratio[i] = items.taken[order[i]], items.worth[order[i]]
-    for i in range(n):
-        items.sizes[i], items.worth[i] = sizes[items.arms[i]], ratio[i]
-    return n
-
-
-@lean_kernel
-def _greedy(items, n, room):
-    """Mark the items that fit when taken in this order, and return their value."""
-    total = 0.0
-    for i in range(n):
-        items.taken[i] = 0
-        if items.sizes[i] <= room:
-            items.taken[i] = 1
-            room -= items.sizes[i]
-            total += items.worth[i]
-    return total
-
-
-@lean_kernel
-def _best(items, n, room, old, new, history):
-    """Mark the items of an optimal set; return false if the scratch arrays are too short.
-
-    Nemhauser and Ullmann 1969: for each item, merge the list of sets with the same sets plus the item. Drop a
-    set if another set has at most its size and at least its value. Also drop a set if its value plus the
-    remaining room times the best remaining ratio does not exceed the best known value (Dantzig 1957). Step s
-    added the item ``history[2 s + 1]`` after the step ``history[2 s]``.
-    """
-    best, best_step, steps, length = _greedy(items, n, room), -1, 0, 1
-    old.size[0], old.worth[0], old.step[0] = 0, 0.0, -1
-    for i in range(n):
-        size, worth = items.sizes[i], items.worth[i]
-        onward = items.worth[i + 1] / items.sizes[i + 1] if i + 1 < n else 0.0
-        kept, last = 0, -1.0
-        a, b = 0, 0  # the next old set, and the next set with the item
-        while a < length or b < length:
-            with_item = a == length
-            if a < length and b < length:
-                larger = old.size[b] + size - old.size[a]
-                with_item = larger < 0 or (larger == 0 and old.worth[b] + worth > old.worth[a])
-            if with_item:
-                used, value, step = old.size[b] + size, old.worth[b] + worth, old.step[b]
-                b += 1
-            else:
-                used, value, step = old.size[a], old.worth[a], old.step[a]
-                a += 1
-            if value <= last or used > room:
-                continue
-            last = value
-            is_best, has_hope = value > best, value + (room - used) * onward > max(value, best)
-            if with_item and (is_best or has_hope):
-                if 2 * steps == history.shape[0]:
-                    return False
-                history[2 * steps], history[2 * steps + 1] = step, i
-                step, steps = steps, steps + 1
-            if is_best:
-                best, best_step = value, step
-            if has_hope:
-                if kept == new.size.shape[0]:
-                    return False
-                new.size[kept], new.worth[kept], new.step[kept] = used, value, step
-                kept += 1
-        old, new, length = new, old, kept
-    if best_step >= 0:
-        items.taken[:] = 0
-    while best_step >= 0:
-        items.taken[history[2 * best_step + 1]] = 1
-        best_step = history[2 * best_step]
-    return True
-
-
-@solve_kernel
-def solve_knapsack(means, integers, reals, out):
-    """Write the optimal set in increasing order; return -1 if the scratch arrays are too short.
-
-    `integers`: room, largest number of sets, largest number of steps, sizes, scratch. `reals`: epsilon,
-    scratch.
-    """
-    m, room, most, steps = means.shape[0], integers[0], integers[1], integers[2]
-    sizes, arms, lists = integers[3 : 3 + m], integers[3 + m : 3 + 5 * m], integers[3 + 5 * m :]
-    worth = reals[1 + 2 * m :]
-    items = Items(arms[:m], arms[m : 2 * m], reals[1 : 1 + m], arms[2 * m : 3 * m])
-    n = _sort_items(means, sizes, room, reals[0], items, arms[3 * m :], reals[1 + m : 1 + 2 * m])
-    old = States(lists[:most], worth[:most], lists[most : 2 * most])
-    new = States(lists[2 * most : 3 * most], worth[most:], lists[3 * most : 4 * most])
-    if not _best(items, n, room, old, new, lists[4 * most : 4 * most + 2 * steps]):
-        return -1
-    order, chosen = arms[3 * m :], 0
-    for arm in range(m):
-        order[arm] = sizes[arm] == 0 and means[arm] > 0.0
-    for i in range(n):
-        order[items.arms[i]] = items.taken[i]
-    for arm in range(m):
-        if order[arm]:
-            out[chosen] = arm
-            chosen += 1
-    return chosen
 
 
 #: Positions in `numbers`: how many states, which of the two lists has them, the next items to the left and to
@@ -417,11 +223,55 @@ def mark_best(core, taken):
             step = core.parents[step]
 
 
+@solve_kernel
+def solve_knapsack(means, integers, reals, out):
+    """Write an optimal set in increasing order.
+
+    `integers`: room, largest number of states and of steps, sizes, scratch. `reals` is scratch space.
+    """
+    m, room, width, steps = means.shape[0], integers[0], integers[1], integers[2]
+    sizes, rest, n, largest = integers[3 : 3 + m], integers[3 + m :], 0, 0.0
+    order, arms, used, taken = rest[:m], rest[m : 2 * m], rest[2 * m : 3 * m], rest[3 * m : 4 * m]
+    rest = rest[4 * m :]
+    ratio, worth, listed = reals[:m], reals[m : 2 * m], reals[2 * m :]
+    for arm in range(m):
+        largest = max(largest, means[arm])
+    # Scaling by a power of two is exact, and sums neither overflow nor underflow.
+    exponent = math.frexp(largest)[1]
+    for arm in range(m):
+        if means[arm] > 0.0 and 0 < sizes[arm] <= room:
+            arms[n], ratio[n] = arm, math.ldexp(means[arm], -exponent) / sizes[arm]
+            n += 1
+    descending_order(ratio[:n], order[:n], used[:n])
+    for i in range(n):
+        order[i] = arms[order[i]]
+        used[i], worth[i] = sizes[order[i]], math.ldexp(means[order[i]], -exponent)
+    core = Core(
+        rest[: 2 * width].reshape((2, width)),
+        listed.reshape((2, width)),
+        rest[2 * width : 4 * width].reshape((2, width)),
+        rest[4 * width : 4 * width + steps],
+        rest[4 * width + steps : 4 * width + 2 * steps],
+        rest[4 * width + 2 * steps : 4 * width + 2 * steps + 7],
+    )
+    best = begin_core(used[:n], worth[:n], room, taken[:n], core)
+    expand(used[:n], worth[:n], room, np.int64(2) ** 62, best, core)
+    mark_best(core, taken[:n])
+    for arm in range(m):
+        arms[arm] = sizes[arm] == 0 and means[arm] > 0.0
+    for i in range(n):
+        arms[order[i]] = taken[i]
+    size = 0
+    for arm in range(m):
+        if arms[arm]:
+            out[size] = arm
+            size += 1
+    return size
+
+
 # The number of states at first and at most, and of steps of their histories at most. Together with the copies
 # while they grow, the arrays take up to 1 GB.
 _FIRST, _MOST, _MOST_STEPS = 2**12, 2**22, 2**26
-# The number of states that remain when there are too many.
-_NARROW = 2**16
 # The number of merged states between two looks at the clock: about 0.02 seconds.
 _BUDGET = 2_000_000
 
@@ -432,12 +282,8 @@ def packed(
     room: int,
     clock: Clock,
     gap: float,
-    goes_on: bool,
 ) -> tuple[IntArray, float]:
-    """Return the best set found, in increasing order, and an upper bound on the value of every set.
-
-    If there are too many states, the search ends, or continues with some of them if `goes_on` is true.
-    """
+    """Return the best set found, in increasing order, and an upper bound on the value of every set."""
     free = np.flatnonzero((values > 0.0) & (sizes == 0))
     items = np.flatnonzero((values > 0.0) & (sizes > 0) & (sizes <= room))
     exponent = -int(np.frexp(values[items].max(initial=0.0))[1])
@@ -447,49 +293,27 @@ def packed(
     used, taken = sizes[items], np.zeros(len(items), bool)
     core = _longer(None, _FIRST, 4 * _FIRST)
     best = begin_core(used, worth, room, taken, core)
-    state, bound, is_complete = SPENT, np.inf, True
+    state, bound = SPENT, np.inf
     while state in (SPENT, SHORT):
         if state == SHORT:
             wider, longer = _room_for(core)
-            if longer > _MOST_STEPS or (wider > _MOST and not goes_on):
+            if longer > _MOST_STEPS or wider > _MOST:
                 break
-            if wider > _MOST:
-                # From here on the bound remains, and the search continues with the most promising states.
-                bound = min(bound, hope_left(used, worth, room, best, core))
-                is_complete = False
-                _narrow(core, used, worth, room)
-                wider = core.size.shape[1]
             core = _longer(core, wider, longer)
         if clock.is_over:
             break
         state, best = expand(used, worth, room, _BUDGET, best, core)
         if state == SPENT:
-            if is_complete:
-                bound = min(bound, hope_left(used, worth, room, best, core))
+            bound = min(bound, hope_left(used, worth, room, best, core))
             if bound - best <= gap * best:
                 break
-    if is_complete:
-        bound = min(bound, hope_left(used, worth, room, best, core))
+    bound = min(bound, hope_left(used, worth, room, best, core))
     mark_best(core, taken)
     arms = np.sort(np.concatenate((free, items[taken])))
     # The value of the set is summed again, in another order.
     share = 0.0 if bound <= best else unscaled(bound - best, exponent)
     with np.errstate(over="ignore"):
         return arms, float(values[arms].sum()) + share
-
-
-def _narrow(core: Any, sizes: IntArray, worth: FloatArray, room: int) -> None:
-    """Keep the states with the largest upper bounds."""
-    side, length = core.numbers[SIDE], core.numbers[LENGTH]
-    left, right = core.numbers[LEFT], core.numbers[RIGHT]
-    before = worth[left] / sizes[left] if left >= 0 else np.inf
-    after = worth[right] / sizes[right] if right < len(sizes) else 0.0
-    size, value = core.size[side, :length], core.worth[side, :length]
-    hope = value + np.where(size <= room, (room - size) * after, (room - size) * before)
-    kept = np.sort(np.argpartition(-hope, _NARROW)[:_NARROW])
-    for table in (core.size, core.worth, core.step):
-        table[side, : len(kept)] = table[side, kept]
-    core.numbers[LENGTH] = len(kept)
 
 
 def _room_for(core: Any) -> tuple[int, int]:
@@ -537,9 +361,8 @@ def fractional_bound(values: FloatArray, weights: FloatArray, room: float) -> fl
 
 # Weights that are not integers are counted in units of 2^-40 of the capacity, so that three times 0.1 is 0.3.
 _PARTS = 40
-# The number of sets stored at once: initially, at most (for `epsilon`, 2 GB), and in total for a compiled
-# rule, which allocates in advance.
-_FIRST_knapsack, _MOST_knapsack, _KEPT = 512, 512 * 8**5, 2**18
+# The number of steps of a search up to which a compiled rule allocates them in advance.
+_KEPT = 2**18
 # Sizes are at most 2^53 + 1, so the sum of fewer sizes is a 64-bit number.
 _FEW = 2**9
 
@@ -548,8 +371,8 @@ class Knapsack(AnytimeOracle):
     """The sets of arms with a total weight of at most `capacity`, including the empty set.
 
     Exact for all weights and capacities, by dynamic programming over the undominated sets. An upper bound
-    removes further sets, so the lists are short for typical estimates. Small problems have a compiled rule.
-    For others, the sets differ from the greedy one only in a core of items, which expands (Pisinger 1997).
+    removes further sets, and the sets differ from the greedy one only in a core of items, which expands
+    (Pisinger 1997). Small problems have a compiled rule.
     A call stores at most 2 million sets at once (about 1 GB in total); this number is a limit like
     `time_limit`. An arm of nonpositive mean is never chosen.
 
@@ -562,16 +385,11 @@ class Knapsack(AnytimeOracle):
         exceeds the capacity by at most one such unit per arm.
     capacity : float
         The largest total weight of a super arm, nonnegative.
-    epsilon : float
-        The approximation parameter, in [0, 1). If it is positive, the value of the answer is at least
-        ``alpha = 1 - epsilon`` times the optimum, in time polynomial in ``n_arms / epsilon`` for all means
-        and weights. Use it in the hard case, with hundreds of arms with means approximately proportional
-        to their weights. No limit applies to it.
     gap : float
         The relative gap, in [0, 1), at which a call may stop.
     time_limit : float, optional
         The time limit of a call in seconds. With 0, a call returns the greedy answer, or the best arm if its
-        mean is larger. Small problems with a compiled rule always have an exact answer, unless it is 0.
+        mean is larger.
     on_limit : {"raise", "best"}
         Whether `solve` raises an error at a limit, or returns the best set found. The latter has at least
         half of the optimum, and each call has its own ratio, as in `PuLPOracle`.
@@ -595,10 +413,8 @@ class Knapsack(AnytimeOracle):
     References
     ----------
     G. L. Nemhauser, Z. Ullmann: Discrete Dynamic Programming and Capital Allocation, Management Science 15
-    (1969). O. H. Ibarra, C. E. Kim: Fast Approximation Algorithms for the Knapsack and Sum of Subset
-    Problems, Journal of the ACM 22 (1975). D. Pisinger: A Minimal Algorithm for the 0-1 Knapsack Problem,
-    Operations Research 45 (1997). H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004),
-    sections 2.6 and 3.4. All from memory.
+    (1969). D. Pisinger: A Minimal Algorithm for the 0-1 Knapsack Problem,
+    Operations Research 45 (1997). Both from memory.
     """
 
     can_constrain = True
@@ -610,7 +426,6 @@ class Knapsack(AnytimeOracle):
         weights: ArrayLike,
         capacity: float,
         *,
-        epsilon: float = 0.0,
         gap: float = 0.0,
         time_limit: float | None = None,
         on_limit: OnLimit = "raise",
@@ -628,13 +443,8 @@ class Knapsack(AnytimeOracle):
         self.n_arms = len(self.weights)
         self.capacity = real("capacity", capacity, 0.0)
         check_exact("capacity", capacity)
-        self.epsilon = real("epsilon", epsilon, 0.0, 1.0)
-        if self.epsilon == 1.0:
-            raise ValueError("epsilon must be a finite number in [0, 1), got 1.0")
-        self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+        self._sizes, self._room = in_whole_numbers(self.weights, self.capacity)
         self._set_limits(checked_limits(time_limit, gap, on_limit), greedy_ratio=0.5)
-        if self.epsilon > 0.0 and self.time_limit != 0.0:
-            self.alpha = 1.0 - self.epsilon
 
     def __repr__(self) -> str:
         return described(self)
@@ -659,25 +469,22 @@ class Knapsack(AnytimeOracle):
     def _may_stop_early(self) -> bool:
         if self.time_limit == 0.0:
             return True
-        return self.on_limit == "best" and not (self._is_small or self.epsilon > 0.0)
+        return self.on_limit == "best" and self._steps > _KEPT
 
     @property
     def _most(self) -> int:
-        """The largest number of undominated sets."""
-        return int(min(self._room + 1, 2 ** min(self.n_arms, 60)))
+        """The largest number of undominated sets; sets of more than twice the capacity are not listed."""
+        return int(min(2 * self._room + 1, 2 ** min(self.n_arms, 60)))
 
     @property
-    def _is_small(self) -> bool:
-        """Whether a compiled rule has enough memory for the problem."""
-        return self.n_arms * self._most <= _KEPT
+    def _steps(self) -> int:
+        """The largest number of steps of a search."""
+        return self.n_arms * self._most
 
     def _search(self, values: FloatArray) -> SolverCertificate:
         """Return the best set found, in increasing order, with an upper bound on the mean of every set."""
         arms, bound = self._packed(values, self._room)
-        answer = self._certificate(arms, value_of(values[arms]), bound)
-        if answer.certified or self.epsilon == 0.0 or self.time_limit == 0.0:
-            return answer
-        return SolverCertificate(arms, answer.value, answer.bound, True)
+        return self._certificate(arms, value_of(values[arms]), bound)
 
     def solve_constrained(
         self,
@@ -695,54 +502,33 @@ class Knapsack(AnytimeOracle):
         return np.sort(np.concatenate((required, self._packed(values, room)[0])))
 
     def kernel(self) -> Kernel | None:
-        if not self._is_small or self.time_limit == 0.0:
-            return None
-        return self._compiled(self._room, self._most, self.n_arms * self._most)
+        return None if self._steps > _KEPT or self.time_limit == 0.0 else self._compiled(self._room)
 
-    def _compiled(self, room: int, most: int, steps: int) -> Kernel:
-        """Return the compiled rule for lists of at most `most` sets and `steps` steps in total."""
-        scratch = np.empty(4 * self.n_arms + 4 * most + 2 * steps, np.int64)
-        integers = np.concatenate(([room, most, steps], self._sizes, scratch))
-        return Kernel(solve_knapsack, integers, np.append(self.epsilon, np.empty(2 * (self.n_arms + most))))
+    def _compiled(self, room: int) -> Kernel:
+        """Return the compiled rule for a capacity, at most that of the oracle."""
+        width, m = 2 * self._most, self.n_arms
+        scratch = np.empty(4 * m + 4 * width + 2 * self._steps + 7, np.int64)
+        integers = np.concatenate(([room, width, self._steps], self._sizes, scratch))
+        return Kernel(solve_knapsack, integers, np.empty(2 * (m + width)))
 
     def _packed(self, values: FloatArray, room: int) -> tuple[IntArray, float]:
         """Return the best set found and an upper bound on the mean of every set."""
-        if self.time_limit != 0.0 and (self._is_small or self.epsilon > 0.0):
-            chosen = self._by_lists(values, room)
-            value = value_of(values[chosen])
-            return chosen, min(value / (1.0 - self.epsilon), self._fractional(values, room))
+        if self._steps <= _KEPT and self.time_limit != 0.0:
+            rule, out = self._compiled(room), np.empty(self.n_arms, np.int64)
+            means = np.require(values, float, ["C", "W"])
+            chosen = out[: rule.function(means, rule.integers, rule.reals, out)]
+            return chosen, value_of(values[chosen])
         with Clock(self.time_limit) as clock:
-            return packed(values, self._sizes, room, clock, self.gap, self.on_limit == "best")
-
-    def _fractional(self, values: FloatArray, room: int) -> float:
-        """Return an upper bound: infinite if the set is exact, otherwise the fractional knapsack."""
-        if self.epsilon == 0.0:
-            return np.inf
-        return fractional_bound(values, self._sizes.astype(np.float64), float(room))
-
-    def _by_lists(self, values: FloatArray, room: int) -> IntArray:
-        """Return the best set by lists of undominated sets."""
-        means, chosen = np.require(values, float, ["C", "W"]), np.empty(self.n_arms, np.int64)
-        most = min(_FIRST_knapsack, 2 ** min(self.n_arms, 60))
-        while most <= _MOST_knapsack:
-            rule = self._compiled(room, most, 4 * most)
-            size = rule.function(means, rule.integers, rule.reals, chosen)
-            if size >= 0:
-                return chosen[:size]
-            most *= 8
-        raise SolverError(
-            f"epsilon must be larger for these weights and means, got {self.epsilon}: the search would have "
-            f"to compare more than {_MOST_knapsack:,} sets at once; or write epsilon=0 and on_limit='best'"
-        )
+            return packed(values, self._sizes, room, clock, self.gap)
 
     def _stopped(self) -> str:
         return (
             f"Knapsack must prove an optimum, got to time_limit={self.time_limit} or to its largest number "
-            "of sets first; write on_limit='best' for the best set found, or a positive epsilon"
+            "of sets first; write on_limit='best' for the best set found"
         )
 
 
-def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
+def in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
     """Return weights and capacity in units with exact sums."""
     if (weights == np.floor(weights)).all() and capacity <= LARGEST:
         room = math.floor(capacity)
@@ -755,24 +541,66 @@ def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, i
     return np.minimum(parts, room + 1.0).astype(np.int64), room
 
 
-class MultidimensionalKnapsack(PuLPOracle):
+class Packing(PuLPOracle):
+    """Sets of arms with rows of weights and capacities: a greedy answer for programs of `PuLPOracle`."""
+
+    has_membership = True
+
+    def _check_rows(self, weights: ArrayLike, capacities: ArrayLike, shape: str) -> None:
+        """Set `weights` and `capacities`, and their rows as the solver gets them."""
+        self.weights = np.array(real_array("weights", weights))
+        if self.weights.ndim != 2 or 0 in self.weights.shape:
+            raise ValueError(f"weights must have shape {shape}, got {self.weights.shape}")
+        vector("weights", self.weights.reshape(-1), low=0.0)
+        self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
+        scaled_rows = [scaled_row(*row) for row in zip(self.weights, self.capacities.tolist(), strict=True)]
+        self._rows = np.array([row for row, _ in scaled_rows])
+        self._room = np.array([room for _, room in scaled_rows])
+
+    def __repr__(self) -> str:
+        return described(self, sense=self.sense, weights=self.weights.shape)
+
+    def _greedy(self, values: FloatArray) -> IntArray:
+        """Return the arms that fit, in decreasing order of the mean per share of all capacities."""
+        feasible, n_rows = self._set, len(self._set.row_upper)
+        rows = np.repeat(np.arange(n_rows), np.diff(feasible.starts))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            shares = np.nan_to_num(feasible.coefficients / feasible.row_upper[rows], posinf=np.inf)
+            total = np.bincount(feasible.columns, shares, self.n_arms)
+            worth = self._sign * values
+            order = np.argsort(-np.where(worth > 0.0, worth / total, worth * total), kind="stable")
+        by_arm = np.argsort(feasible.columns, kind="stable")
+        ends = np.cumsum(np.bincount(feasible.columns, minlength=self.n_arms))
+        left, chosen = feasible.row_upper.copy(), []
+        for arm in order:
+            own = by_arm[ends[arm - 1] if arm else 0 : ends[arm]]
+            if (worth[arm] > 0.0 or self._is_complete) and (
+                feasible.coefficients[own] <= left[rows[own]]
+            ).all():
+                chosen.append(arm)
+                left[rows[own]] -= feasible.coefficients[own]
+        found = np.sort(np.array(chosen, np.int64))
+        return found if self.is_feasible(found) else self._largest
+
+    _is_complete = False
+
+
+class MultidimensionalKnapsack(Packing):
     """The sets of arms that satisfy several capacities, including the empty set.
 
     The oracle uses integer programming as in `PuLPOracle`; it is exact unless `gap` is positive. For one row,
-    `Knapsack` is faster. Rows of integers with a capacity of at most 2^53 are satisfied exactly, other rows
-    up to 1e-6 of their capacity.
+    `Knapsack` is faster. Rows of integers with a capacity below 2^20 are satisfied exactly, other rows up to
+    1e-6 of their capacity.
 
     Parameters
     ----------
     weights : array_like, shape (rows, n_arms)
-        The amount of each capacity that each arm uses, nonnegative. Integers must be at most 2^53; larger
-        numbers must be floats.
+        The amount of each capacity that each arm uses, nonnegative.
     capacities : array_like, shape (rows,)
-        The capacities, nonnegative, with the same largest integer.
+        The capacities, nonnegative.
     gap : float
     time_limit : float, optional
     node_limit : int, optional
-    solver : a PuLP solver, optional
     on_limit : {"raise", "best"}
         As in `PuLPOracle`. With ``time_limit=0``, a call returns the greedy answer.
 
@@ -798,8 +626,6 @@ class MultidimensionalKnapsack(PuLPOracle):
     H. Kellerer, U. Pferschy, D. Pisinger: Knapsack Problems (2004), chapter 9.
     """
 
-    has_membership = True
-
     def __init__(
         self,
         weights: ArrayLike,
@@ -808,50 +634,19 @@ class MultidimensionalKnapsack(PuLPOracle):
         gap: float = 0.0,
         time_limit: float | None = None,
         node_limit: int | None = None,
-        solver: Any = None,
         on_limit: OnLimit = "raise",
     ) -> None:
-        self.weights = np.array(real_array("weights", weights))
-        check_exact("weights", weights)
-        if self.weights.ndim != 2 or 0 in self.weights.shape:
-            raise ValueError(f"weights must have shape (rows, n_arms), got {self.weights.shape}")
-        vector("weights", self.weights.reshape(-1), low=0.0)
-        self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
-        check_exact("capacities", capacities)
+        self._check_rows(weights, capacities, "(rows, n_arms)")
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         arms = np.arange(self.weights.shape[1])
-        self._packing = Rows.of(self.weights, self.capacities)
-        self._rows, self._room, _ = self._packing
         fitting = (np.cumsum(np.sort(self._rows), axis=1) <= self._room[:, np.newaxis] + INTEGRAL).sum(axis=1)
-        places = np.tile(arms, (len(self.weights), 1))
-        feasible = rows_of(len(arms), *self._packing.program(places, len(arms)))
-        self._begin(
-            feasible, "max", limits, solver, largest=np.empty(0, np.int64), max_size=int(fitting.min())
-        )
-
-    def __repr__(self) -> str:
-        return described(self, sense=None, weights=self.weights.shape)
+        rows = [(arms, row, -np.inf, room) for row, room in zip(self._rows, self._room, strict=True)]
+        feasible = rows_of(len(arms), rows)
+        self._begin(feasible, "max", limits, largest=np.empty(0, np.int64), max_size=int(fitting.min()))
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         super_arm = self._check_entries(super_arm)
         return [int(arm) for arm in super_arm]
-
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether the arms satisfy all capacities."""
-        super_arm = self._check_entries(super_arm)
-        return all(self._packing.allow(row, super_arm) for row in range(len(self._room)))
-
-    def _greedy(self, values: FloatArray) -> IntArray:
-        """Return the arms that fit, in decreasing order of the mean per share of all capacities."""
-        shares = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            order = np.argsort(-values / shares.sum(axis=0), kind="stable")
-        left, chosen = self._room.copy(), []
-        for arm in order:
-            if values[arm] > 0.0 and (self._rows[:, arm] <= left).all():
-                chosen.append(arm)
-                left -= self._rows[:, arm]
-        return np.sort(np.array(chosen, np.int64))
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return the least upper bound of the fractional knapsacks of all rows (Dantzig 1957)."""
@@ -860,11 +655,7 @@ class MultidimensionalKnapsack(PuLPOracle):
         )
 
 
-# Prices of the capacities that the greedy assignment tries, relative to the mean of the means.
-_PRICES = (0.0, 0.25, 0.5, 1.0, 2.0)
-
-
-class GeneralizedAssignment(PuLPOracle):
+class GeneralizedAssignment(Packing):
     """Assignments of each job to at most one agent, where the jobs of an agent must fit its capacity.
 
     Base arm ``agent * jobs + job`` is the pair of `agent` and `job`. If all weights are 1, the super arms are
@@ -873,31 +664,24 @@ class GeneralizedAssignment(PuLPOracle):
     Parameters
     ----------
     weights : array_like, shape (agents, jobs)
-        The capacity that each job needs of each agent, nonnegative. Integers must be at most 2^53; larger
-        numbers must be floats. Capacities of integer rows are satisfied as in `MultidimensionalKnapsack`.
+        The capacity that each job needs of each agent, nonnegative. Capacities are satisfied as in
+        `MultidimensionalKnapsack`.
     capacities : array_like, shape (agents,)
         The capacity of each agent, nonnegative.
     complete : bool
         Whether every job must be assigned.
-    method : {"program", "local_ratio"}
-        The algorithm. ``"program"`` is exact, or within `gap`; see `PuLPOracle`. ``"local_ratio"`` solves one
-        knapsack for each agent in turn, where the value of a job is its gain over the agent that has it so
-        far (Cohen, Katzir, Raz 2006). Its ``alpha`` is 1/2. It requires nonnegative rewards and
-        ``complete=False``. Calls with constraints always use the program.
     sense : {"max", "min"}
         Whether the means are rewards or costs.
     gap : float
     time_limit : float, optional
     node_limit : int, optional
-    solver : a PuLP solver, optional
     on_limit : {"raise", "best"}
         As in `PuLPOracle`. With ``time_limit=0``, a call returns the greedy answer.
 
     Raises
     ------
     ValueError
-        If an argument is out of range or does not fit the method, or if no complete assignment fits the
-        capacities. In `solve`, if a mean is negative and the method is ``"local_ratio"``.
+        If an argument is out of range, or if no complete assignment fits the capacities.
     SolverError
         As in `PuLPOracle`.
 
@@ -910,14 +694,7 @@ class GeneralizedAssignment(PuLPOracle):
     >>> oracle = GeneralizedAssignment([[3, 4, 2], [5, 2, 3]], capacities=[5, 5])
     >>> oracle.labels(oracle.solve(np.array([0.5, 0.9, 0.4, 0.8, 0.7, 0.6]), np.random.default_rng(0)))
     [(0, 0), (1, 1), (1, 2)]
-
-    References
-    ----------
-    R. Cohen, L. Katzir, D. Raz: An efficient approximation for the generalized assignment problem,
-    Information Processing Letters 100 (2006); from memory.
     """
-
-    has_membership = True
 
     def __init__(
         self,
@@ -925,144 +702,40 @@ class GeneralizedAssignment(PuLPOracle):
         capacities: ArrayLike,
         *,
         complete: bool = False,
-        method: Literal["program", "local_ratio"] = "program",
         sense: Sense = "max",
         gap: float = 0.0,
         time_limit: float | None = None,
         node_limit: int | None = None,
-        solver: Any = None,
         on_limit: OnLimit = "raise",
     ) -> None:
-        self.weights = np.array(real_array("weights", weights))
-        check_exact("weights", weights)
-        if self.weights.ndim != 2 or 0 in self.weights.shape:
-            raise ValueError(f"weights must have shape (agents, jobs), got {self.weights.shape}")
-        vector("weights", self.weights.reshape(-1), low=0.0)
-        self.capacities = vector("capacities", capacities, len(self.weights), 0.0)
-        check_exact("capacities", capacities)
+        self._check_rows(weights, capacities, "(agents, jobs)")
         check_flag("complete", complete)
-        self.complete = bool(complete)
-        self.method = one_of("method", method, ("program", "local_ratio"))
-        if method == "local_ratio" and (self.complete or sense == "min"):
-            raise ValueError("method must be 'program' for costs and complete assignments, got 'local_ratio'")
+        self.complete = self._is_complete = bool(complete)
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         arms = np.arange(self.weights.size).reshape(self.weights.shape)
-        least = 1.0 if self.complete else -np.inf
-        rows = [(jobs, np.ones(len(jobs)), least, 1.0) for jobs in arms.T]
-        self._packing = Rows.of(self.weights, self.capacities)
-        self._rows, self._room, _ = self._packing
-        packing, carries = self._packing.program(arms, self.weights.size)
-        feasible = rows_of(self.weights.size, rows + packing, carries)
+        rows = [(jobs, np.ones(len(jobs)), 1.0 if complete else -np.inf, 1.0) for jobs in arms.T]
+        rows += [
+            (own, row, -np.inf, room) for own, row, room in zip(arms, self._rows, self._room, strict=True)
+        ]
         try:
             self._begin(
-                feasible,
+                rows_of(self.weights.size, rows),
                 sense,
                 limits,
-                solver,
-                largest=None if self.complete else np.empty(0, np.int64),
+                largest=None if complete else np.empty(0, np.int64),
                 max_size=self.weights.shape[1],
             )
         except ValueError as error:
-            if not (self.complete and "feasible" in str(error)):
+            if not (complete and "feasible" in str(error)):
                 raise
             room = shown(self.capacities.tolist())
             raise ValueError(f"capacities must fit every job if complete=True, got {room}") from error
-        if method == "local_ratio":
-            self._agents = [
-                Knapsack(row, room) for row, room in zip(self.weights, self.capacities, strict=True)
-            ]
-            self.alpha = 0.5
-
-    def __repr__(self) -> str:
-        return described(self, sense=self.sense, weights=self.weights.shape)
-
-    @property
-    def least_mean(self) -> float:
-        """0 for ``"local_ratio"`` (its ratio is proved for nonnegative means); otherwise minus infinity."""
-        return 0.0 if self.method == "local_ratio" else -np.inf
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         super_arm = self._check_entries(super_arm)
         return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether each job has at most one agent (exactly one if complete), and all jobs fit."""
-        super_arm = self._check_entries(super_arm)
-        agents, jobs = np.divmod(super_arm, self.weights.shape[1])
-        counts = np.bincount(jobs, minlength=self.weights.shape[1])
-        if (counts > 1).any() or (self.complete and not counts.all()):
-            return False
-        return all(self._packing.allow(agent, jobs[agents == agent]) for agent in range(len(self._room)))
-
-    @property
-    def certifies_calls(self) -> bool:  # type: ignore[override]
-        """Whether calls have their own approximation ratios: true if a limit may end a search."""
-        return self.method == "program" and self._may_stop_early
-
-    def _search(self, values: FloatArray) -> SolverCertificate:
-        """Return the best assignment found, with a bound on the optimum.
-
-        For ``"local_ratio"``, the bound is the smaller of twice the value and the sum of the best agents.
-        """
-        if self.method == "program":
-            return super()._search(values)
-        worth, rng = values.reshape(self.weights.shape), np.random.default_rng(0)
-        jobs = np.arange(self.weights.shape[1])
-        # The profit of a job for an agent beyond its profit for the current agent (the local-ratio
-        # decomposition).
-        has, given = np.full(len(jobs), -1), np.zeros(len(jobs))
-        for agent, knapsack in enumerate(self._agents):
-            more = worth[agent] - given
-            taken = knapsack.solve(np.maximum(more, 0.0), rng)
-            taken = taken[more[taken] > 0.0]
-            has[taken], given[taken] = agent, worth[agent, taken]
-        chosen = has >= 0
-        arms = np.sort(has[chosen] * len(jobs) + jobs[chosen])
-        value = value_of(worth.reshape(-1)[arms])
-        bound = max(value, min(2.0 * value, self._easy_bound(worth.reshape(-1))))
-        return SolverCertificate(arms, value, bound, True)
-
     def _easy_bound(self, values: FloatArray) -> float:
         """Return the value if each job had its best agent, without capacities."""
         best = (self._sign * values.reshape(self.weights.shape)).max(axis=0)
         return self._sign * value_of(best if self.complete else np.maximum(best, 0.0))
-
-    def _greedy(self, values: FloatArray) -> IntArray:
-        """Return the best of several greedy assignments, or the one that the constructor found."""
-        values, _ = scaled(values)
-        worth = self._sign * values.reshape(self.weights.shape)
-        sizes = self._rows / np.where(self._room > 0.0, self._room, 1.0)[:, np.newaxis]
-        # The price of a capacity, in units of the means; relative sizes are at most the number of pairs.
-        relative = sizes / max(sizes.mean(), np.finfo(np.float64).tiny)
-        measures = [worth - price * np.abs(worth).mean() * relative for price in _PRICES]
-        found = [self._assigned(worth, measure) for measure in (*measures, -sizes)]
-        complete = [arms for arms in found if arms is not None]
-        return max(complete, key=lambda arms: self._sign * values[arms].sum(), default=self._largest)
-
-    def _assigned(self, worth: FloatArray, measure: FloatArray) -> IntArray | None:
-        """Return a greedy assignment; None if it cannot be completed.
-
-        The next job is the one that loses most by its second-best agent (Martello and Toth 1990, section 7.4,
-        from memory). `measure` is the desirability of each pair.
-        """
-        left, chosen, jobs = self._room.copy(), [], np.arange(worth.shape[1])
-        while len(jobs):
-            is_good = self._rows[:, jobs] <= left[:, np.newaxis]
-            if not self.complete:
-                is_good &= worth[:, jobs] > 0.0
-            if self.complete and not is_good.any(axis=0).all():
-                return None
-            jobs, is_good = jobs[is_good.any(axis=0)], is_good[:, is_good.any(axis=0)]
-            if not len(jobs):
-                break
-            values = np.where(is_good, measure[:, jobs], -np.inf)
-            agents = np.argmax(values, axis=0)
-            best = values[agents, np.arange(len(jobs))]
-            values[agents, np.arange(len(jobs))] = -np.inf
-            with np.errstate(invalid="ignore", over="ignore"):
-                place = int(np.argmax(best - values.max(axis=0)))
-            agent, job = int(agents[place]), int(jobs[place])
-            chosen.append(agent * worth.shape[1] + job)
-            left[agent] -= self._rows[agent, job]
-            jobs = np.delete(jobs, place)
-        return np.sort(np.array(chosen, np.int64))

@@ -801,7 +801,6 @@ class Campaign:
         self,
         reports: Iterable[Mapping[str, Any]],
         *,
-        corrections: Iterable[Mapping[str, Any]] = (),
         timeout: float | None = None,
     ) -> None:
         """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
@@ -813,16 +812,13 @@ class Campaign:
         reports : iterable of mappings
             The arguments of `tell` for each report, by name, such as
             ``{"ticket": 3, "outcomes": {"Ann": 1.0}}``.
-        corrections : iterable of mappings
-            The arguments of `correct` for each correction, which are stored together with the reports.
         timeout : float, optional
             The number of seconds to wait for the database.
 
         Raises
         ------
         ValueError
-            As in `tell` and `correct`. The message starts with the number of the first invalid report, from
-            1; corrections follow the reports.
+            As in `tell`. The message starts with the number of the first invalid report, from 1.
         TypeError
             As in `tell`, or if a report is not a mapping.
 
@@ -840,16 +836,16 @@ class Campaign:
         ...     campaign.pending
         ()
         """
-        kinds = [("tell", report) for report in reports] + [("correct", report) for report in corrections]
-        for _, report in kinds:
+        listed = list(reports)
+        for report in listed:
             if not isinstance(report, Mapping):
                 raise TypeError(f"reports must be mappings of arguments of tell, got {shown(report)}")
 
         def made() -> list[Event]:
             events: list[Event] = []
-            for kind, report in kinds:
+            for report in listed:
                 with _numbered(len(events) + 1):
-                    event = self._report_event(kind, len(events), **report)
+                    event = self._report_event("tell", len(events), **report)
                     if any(event.ticket == other.ticket for other in events):
                         raise ValueError(f"each ticket must be reported once, got {event.ticket} again")
                 events.append(event)

@@ -82,8 +82,6 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--costs", type=_path, metavar="FILE", help="table with the columns name and cost")
     verb.add_argument("--budget", type=float, metavar="X", help="largest total cost of a round")
     verb.add_argument("--never", action="append", default=[], metavar="NAME", help="never choose this name")
-    verb.add_argument("--prior-mean", type=float, metavar="X", help="mean result that you expect")
-    verb.add_argument("--prior-weight", type=float, metavar="N", help="how many results this is worth")
     verb.add_argument("--largest", type=float, default=1.0, metavar="X", help="largest result of an item (1)")
     verb.add_argument("--title", metavar="TEXT", help="title (default: the name of the folder)")
     verb.add_argument("--events", metavar="PLACE", help="file or database of the events")
@@ -114,8 +112,6 @@ def _new(options: argparse.Namespace) -> Lines:
         k=1 if options.k is None and options.budget is None else options.k,
         costs=options.costs and options.costs.name,
         budget=options.budget,
-        prior_mean=options.prior_mean,
-        prior_weight=options.prior_weight,
         never=tuple(options.never),
         largest=options.largest,
         seed=options.seed,
@@ -156,8 +152,6 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
     verb.add_argument("--count", type=float, metavar="N", help="only how many joined, with those asked")
     verb.add_argument("--nobody", action="store_true", help="nobody joined, or nothing worked")
-    verb.add_argument("--csv", type=_path, metavar="FILE", help="table with the columns round, name, result")
-    verb.add_argument("--accept-rest", action="store_true", help="use the good lines of a table with errors")
 
 
 def _tell(options: argparse.Namespace) -> Lines:
@@ -169,51 +163,44 @@ def _correct(options: argparse.Namespace) -> Lines:
 
 
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
-    """Store the report of the command line or of a table."""
-    from cmab.campaign.folder import read_reports, take_all
+    """Store the report of the command line."""
     from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
     from cmab.campaign.tables import outcome_in_words
 
-    ways = [bool(options.entries or options.unknown), options.csv is not None, options.count is not None]
-    if sum([*ways, options.nobody]) != 1:
+    ways = [bool(options.entries or options.unknown), options.count is not None, options.nobody]
+    if sum(ways) != 1:
         raise ValueError(
-            "a report must be names, --count, --nobody or --csv, one of these, got"
-            f" {'none' if not any([*ways, options.nobody]) else 'several'}"
+            "a report must be names, --count or --nobody, one of these, got"
+            f" {'none' if not any(ways) else 'several'}"
         )
     folder = _folder(options)
     rounds = folder.rounds()
-    if options.csv is not None:
-        reports, refused = read_reports(folder, options.csv.read_bytes(), number=options.round)
-        for each in refused:
-            yield f"{options.csv}, line {each.line}: {each.reason}"
-        if refused and not options.accept_rest:
-            raise ValueError(
-                f"{options.csv} has errors in {len(refused):,} of its lines, and nothing was stored; correct"
-                " them, or use --accept-rest to store the other lines"
-            )
-    elif options.count is not None:
-        reports = [Report(round_of(rounds, options.round).number, count=options.count)]
+    number = round_of(rounds, options.round).number
+    if options.count is not None:
+        report = Report(number, count=options.count)
     else:
-        reports = [
-            report_of(
-                rounds,
-                folder.problem.names,
-                options.round,
-                options.entries,
-                is_network=folder.is_network,
-                unknown=options.unknown,
-                largest=folder.options.largest,
-            )
-        ]
+        report = report_of(
+            rounds,
+            folder.problem.names,
+            number,
+            options.entries,
+            is_network=folder.is_network,
+            unknown=options.unknown,
+            largest=folder.options.largest,
+        )
+    state = rounds[number - 1].state
+    if state == "reported" and not is_correction:
+        raise ValueError(f"round {number} was reported before; correct its report instead")
+    if state == "waiting" and is_correction:
+        raise ValueError(f"round {number} has no report yet; report it instead")
     try:
-        stored = take_all(folder, reports, is_correction=is_correction)
+        of = folder.tell(report)
     except UnreachableError as error:
         raise ValueError(
             f"{error} If a tie is missing from the network, add it to {folder.options.network} in the folder,"
             " and use --accept-changes"
         ) from None
-    for of in stored:
-        yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
+    yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
 
 
 def _options_of_cancel(verb: argparse.ArgumentParser) -> None:

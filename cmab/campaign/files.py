@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab import CTS, Policy
 from cmab.oracle import Oracle
 from cmab.run.tables import numbers_of
 from cmab.validation import integer, meant, real, shown
@@ -310,7 +309,6 @@ _ABOUT = {
     "k": "How many are chosen in a round.",
     "costs": "The file of the costs, with the columns name and cost.",
     "budget": "The largest total cost of a round.",
-    "prior_mean": "The mean result that you expect, and how many results this expectation is worth.",
     "never": "The names that are never chosen.",
     "largest": "The largest result that can be reported. The smallest is 0.",
     "notes": "Notes for people; the campaign does not use them.",
@@ -343,8 +341,6 @@ class Options:
         The file of the costs.
     budget : float, optional
         The largest total cost of a round.
-    prior_mean, prior_weight : float, optional
-        The expected mean result before the first report, and how many results it is worth.
     never : tuple of str
         The names that are never chosen.
     largest : float
@@ -383,8 +379,6 @@ class Options:
     k: int | None = None
     costs: str | None = None
     budget: float | None = None
-    prior_mean: float | None = None
-    prior_weight: float | None = None
     never: tuple[str, ...] = ()
     largest: float = 1.0
     notes: str = ""
@@ -419,11 +413,6 @@ class Options:
             integer("k", self.k, 1)
         if self.budget is not None:
             real("budget", self.budget, 0.0, inside=True)
-        if (self.prior_mean is None) != (self.prior_weight is None):
-            raise ValueError("the two numbers of a prior must be given together, got one of them")
-        if self.prior_mean is not None:
-            real("prior_mean", self.prior_mean, 0.0, self.largest, inside=True)
-            real("prior_weight", self.prior_weight, 0.0, inside=True)
         if self.seed is not None:
             integer("seed", self.seed, 0)
         never: Any = self.never
@@ -536,14 +525,6 @@ class Problem:
         assert self.options.budget is not None and self.costs is not None
         costs = [self.costs[label] for label in self.names.labels]
         return BudgetedInfluence(self.graph, costs, budget=self.options.budget, node_weights=weights)
-
-    def learner(self) -> Policy[Any] | Oracle:
-        """Return the learner: the default one, or Thompson sampling with the prior of the options."""
-        mean, weight = self.options.prior_mean, self.options.prior_weight
-        if mean is None or weight is None:
-            return self.oracle
-        support = (0.0, self.options.largest)
-        return CTS(self.oracle, prior_mean=mean, prior_weight=weight, support=support)
 
 
 def problem_of(folder: Path, options: Options) -> Problem:

@@ -13,6 +13,3 @@ from .triggering import TriggeringInfluence as TriggeringInfluence
 from .triggering import TriggeringModel as TriggeringModel
 from .variants import AdaptiveInfluence as AdaptiveInfluence
 from .variants import BudgetedInfluence as BudgetedInfluence
-from .variants import RobustCertificate as RobustCertificate
-from .variants import clcb_cascades as clcb_cascades
-from .variants import robust_seeds as robust_seeds

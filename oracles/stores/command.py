@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-_SECONDS = 1.0
 
 
 def graph(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
@@ -40,8 +36,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _convert(options: argparse.Namespace) -> Iterator[str]:
-    from oracles.stores.conversion import convert_graph
-    from oracles.stores.graph_store import open_graph
+    from oracles.stores import StoredGraph, convert_graph
 
     convert_graph(
         options.file,
@@ -50,27 +45,11 @@ def _convert(options: argparse.Namespace) -> Iterator[str]:
         relabel=options.relabel,
         duplicates=options.duplicates,
         self_loops=options.self_loops,
-        progress=progress_lines(lambda line: print(line, file=sys.stderr, flush=True)),  # noqa: T201
     )
-    yield f"{options.out}: {open_graph(options.out)}"
+    yield f"{options.out}: {StoredGraph(options.out)}"
 
 
 def _check(options: argparse.Namespace) -> Iterator[str]:
-    from oracles.stores.graph_store import open_graph
+    from oracles.stores import StoredGraph
 
-    yield f"{options.store}: {open_graph(options.store, check=True)}, no errors found"
-
-
-def progress_lines(
-    write: Callable[[str], object], clock: Callable[[], float] = time.monotonic
-) -> Callable[[str, float], None]:
-    """Return a function that writes the step and the share that is done, at most once a second."""
-    step, written = "", 0.0
-
-    def see(name: str, share: float) -> None:
-        nonlocal step, written
-        if name != step or clock() - written >= _SECONDS:
-            step, written = name, clock()
-            write(f"{name}: {100 * share:.0f} %")
-
-    return see
+    yield f"{options.store}: {StoredGraph(options.store, check=True)}, no errors found"

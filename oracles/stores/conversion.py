@@ -2,313 +2,53 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import io
 import os
-import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from cmab.arrays import AnyArray, IntArray
-from cmab.validation import shown
-from oracles.stores.graph_store import (
-    Block,
-    Copy,
-    Rules,
-    Source,
-    array_file,
-    as_numbers,
-    check_block,
-    check_gaps,
-    finish,
-    require_pyarrow,
-)
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.compiled import kernel
+from cmab.validation import check_flag, one_of
+from oracles._networks import order_by
+from oracles.influence.graph import require_memory
+from oracles.stores.graph_store import Header, array_file, hash_of, mapped, type_of
 
-_LARGEST = 2**63 - 1
-
-
-class ParquetSource:
-    """Edges in a Parquet file: the first two columns are ids, a third column has probabilities."""
-
-    row_word = "row"
-
-    def __init__(self, file: Path) -> None:
-        import pyarrow
-        import pyarrow.parquet as parquet
-
-        self.file, self._done = file, 0
-        try:
-            self._table = parquet.ParquetFile(file)
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            raise ValueError(f"{file} must be a complete Parquet file, got {error}") from None
-        kinds = self._table.schema_arrow.types
-        is_id = [pyarrow.types.is_integer(kind) for kind in kinds]
-        is_real = [pyarrow.types.is_floating(kind) for kind in kinds]
-        if len(kinds) not in (2, 3) or not all(is_id[:2]) or not (is_real[2:] or [True])[0]:
-            raise ValueError(
-                f"{file} must have two columns of integers, and optionally a column of real numbers for the"
-                f" probabilities, got {', '.join(map(str, kinds))}; write these columns to a new file"
-            )
-
-    def blocks(self, start: int, rows: int) -> Iterator[Block]:
-        import pyarrow
-
-        groups = self._table.num_row_groups
-        for group in range(start, groups):
-            try:
-                table = self._table.read_row_group(group)
-            except (pyarrow.ArrowInvalid, OSError) as error:
-                raise ValueError(
-                    f"{self.file} must be a complete Parquet file, got an error after row {rows}: {error}"
-                ) from None
-            arrays = as_numbers(table.columns)
-            if arrays is None:
-                raise ValueError(
-                    f"{self.file}, row {rows + 1 + _first_missing(table)}: must hold 2 ids (and a"
-                    " probability), got an empty cell"
-                )
-            tails, heads = (self._signed(ids, rows) for ids in arrays[:2])
-            chances = arrays[2]
-            rows += table.num_rows
-            self._done = group + 1
-            yield Block(
-                tails, heads, None if chances is None else chances.astype(np.float64), group + 1, rows
-            )
-
-    def _signed(self, ids: AnyArray, rows: int) -> IntArray:
-        if ids.dtype == np.uint64 and (ids > _LARGEST).any():
-            edge = int(np.argmax(ids > _LARGEST))
-            raise ValueError(
-                f"{self.file}, row {rows + edge + 1}: a node id must be below 2^63, got {ids[edge]}"
-            )
-        return ids.astype(np.int64)
-
-    def row_of(self, start: int, rows: int, edge: int) -> int:
-        return rows + edge + 1
-
-    def share(self) -> float:
-        groups: int = self._table.num_row_groups
-        return self._done / max(1, groups)
-
-
-def _first_missing(table: Any) -> int:
-    missing = [np.asarray(column.is_null()) for column in table.columns]
-    return int(np.argmax(np.logical_or.reduce(missing)))
-
-
-_BLOCK = 2**24
-_COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
-_BLANKS = re.compile(rb"[ \t]+")
-_ENDS = re.compile(rb"(?m)^ | (?=\r?$)")
-_MARK = b"\xef\xbb\xbf"
-_PACKED = {b"\x1f\x8b": "gzip", b"BZ": "bz2", b"\x28\xb5": "zstd"}
-#: A longer line is not an edge.
-_LONGEST = 1000
-
-
-class Form(NamedTuple):
-    """The form of the lines: the delimiter, the number of columns, and the lines before the first edge."""
-
-    delimiter: str
-    columns: int
-    header: int
-
-
-class TextSource:
-    """Edges in a text file, which gzip, bzip2 or zstd may have compressed.
-
-    Lines that begin with ``#`` or ``%`` and empty lines are skipped. The first other line determines the
-    delimiter (a tab, comma, semicolon, vertical bar or blanks) and the number of columns. If the first two
-    fields of this line are no integers, the line is a header.
-    """
-
-    row_word = "line"
-
-    def __init__(self, file: Path) -> None:
-        self.file, self._read = file, 0
-        self._size = max(1, file.stat().st_size)
-        with file.open("rb") as stream:
-            self._packing = _PACKED.get(stream.read(2))
-        self.form = self._form()
-
-    def blocks(self, start: int, rows: int) -> Iterator[Block]:
-        for data, end in self._texts(start):
-            tails, heads, chances = self._parsed(data, rows)
-            rows += data.count(b"\n") + (not data.endswith(b"\n"))
-            yield Block(tails, heads, chances, end, rows)
-
-    def row_of(self, start: int, rows: int, edge: int) -> int:
-        data, _ = next(self._texts(start))
-        for number, fields in self._lines(data, rows):
-            if fields and edge == 0:
-                return number
-            edge -= bool(fields)
-        raise AssertionError("an edge of the block has a line")
-
-    def share(self) -> float:
-        return self._read / self._size
-
-    def _texts(self, start: int) -> Iterator[tuple[bytes, int]]:
-        """Yield whole lines of about `_BLOCK` bytes, and the position after them."""
-        import pyarrow
-
-        with self.file.open("rb") as raw:
-            packed = self._packing is not None
-            stream: Any = pyarrow.CompressedInputStream(raw, self._packing) if packed else raw
-            try:
-                at, rest = start, b""
-                if packed:
-                    _read_up_to(stream, start)
-                else:
-                    stream.seek(start)
-                while True:
-                    more = stream.read(_BLOCK)
-                    self._read = raw.tell()
-                    if not more:
-                        break
-                    cut = more.rfind(b"\n") + 1
-                    if cut == 0 and len(rest) + len(more) > _BLOCK + _LONGEST:
-                        break
-                    data, rest = (rest + more[:cut], more[cut:]) if cut else (b"", rest + more)
-                    if data:
-                        at += len(data)
-                        yield data, at
-                if rest:
-                    yield rest, at + len(rest)
-            except (OSError, pyarrow.ArrowInvalid) as error:
-                if not packed:
-                    raise
-                raise ValueError(
-                    f"{self.file} must be a complete {self._packing} file, got {error}"
-                ) from None
-
-    def _form(self) -> Form:
-        for data, _ in self._texts(0):
-            if b"\x00" in data[:_LONGEST]:
-                raise ValueError(f"{self.file} must be text in UTF-8 or Parquet, got null bytes")
-            header = 0
-            for _, line in _plain_lines(data, 0):
-                delimiter = next((mark for mark in "\t,;|" if mark in line), " ")
-                fields = _split(line, delimiter)
-                if header == 0 and len(fields) >= 2 and not any(map(_is_integer, fields[:2])):
-                    header = 1
-                    continue
-                return Form(delimiter, 3 if len(fields) == 3 else 2, header)
-        raise ValueError(f"{self.file} must hold at least one edge, got none")
-
-    def _parsed(self, data: bytes, rows: int) -> Any:
-        """Return the arrays of a block; raise ``ValueError`` with the number of the first broken line."""
-        text = data.removeprefix(_MARK) if rows == 0 else data
-        if b"#" in text or b"%" in text:
-            text = _COMMENT.sub(b"", text)
-        if self.form.header and rows == 0:
-            text = text.lstrip().partition(b"\n")[2]
-        arrays = self._columns(text)
-        if arrays is None and self.form.delimiter in " \t":
-            # Columns that several blanks align, or blanks at the ends of lines.
-            arrays = self._columns(_ENDS.sub(b"", _BLANKS.sub(b" ", text)), " ")
-        if arrays is None:
-            raise self._broken(data, rows)
-        return arrays
-
-    def _columns(self, text: bytes, delimiter: str | None = None) -> Any:
-        import pyarrow
-        from pyarrow import csv
-
-        kinds = [pyarrow.int64(), pyarrow.int64(), pyarrow.float64()][: self.form.columns]
-        names = ["tail", "head", "probability"][: self.form.columns]
-        if not text.strip():
-            return as_numbers([pyarrow.array([], kind) for kind in kinds])
-        try:
-            table = csv.read_csv(
-                io.BytesIO(text),
-                csv.ReadOptions(column_names=names),
-                csv.ParseOptions(delimiter=delimiter or self.form.delimiter, quote_char=False),
-                csv.ConvertOptions(column_types=dict(zip(names, kinds, strict=True)), null_values=[""]),
-            )
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError):
-            return None
-        return as_numbers(table.columns)
-
-    def _lines(self, data: bytes, rows: int) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the fields of each line with an edge."""
-        header = self.form.header if rows == 0 else 0
-        for number, line in _plain_lines(data, rows):
-            if header:
-                header = 0
-                continue
-            yield number, _split(line, self.form.delimiter)
-
-    def _broken(self, data: bytes, rows: int) -> ValueError:
-        wanted = "2 ids" if self.form.columns == 2 else "2 ids and a probability"
-        for number, fields in self._lines(data, rows):
-            good = len(fields) == self.form.columns and all(map(_is_integer, fields[:2]))
-            if not good or not all(map(_is_real, fields[2:])):
-                got = shown([field[:40] for field in fields[:5]])
-                return ValueError(
-                    f"{self.file}, line {number}: must hold {wanted}, got {got}; correct or remove the line"
-                )
-        return ValueError(f"{self.file}: lines {rows + 1} and later must hold {wanted}, got other text")
-
-
-def _read_up_to(stream: Any, start: int) -> None:
-    """Read a compressed stream up to a position of its content."""
-    while start:
-        start -= len(stream.read(min(start, _BLOCK)))
-
-
-def _plain_lines(data: bytes, rows: int) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(data.split(b"\n"), rows + 1):
-        text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-        if text and text[0] not in "#%":
-            yield number, text
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    if delimiter in " \t":
-        return line.split()
-    return [field.strip() for field in line.split(delimiter)]
-
-
-def _is_integer(text: str) -> bool:
-    try:
-        return abs(int(text)) < 2**63 and "_" not in text
-    except ValueError:
-        return False
-
-
-def _is_real(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-#: The first bytes of a Parquet file.
-_PARQUET = b"PAR1"
-
-
-def source_of(file: Path) -> Source:
-    """Return the reader of a file; raise ``ValueError`` if it is not a file that can be read twice."""
-    require_pyarrow()
-    if not file.exists():
-        raise ValueError(f"source must be a file of edges, got {file}, which does not exist")
-    if not file.is_file():
-        raise ValueError(f"source must be a file of edges, got {file}; save the edges as a file")
-    with file.open("rb") as stream:
-        is_parquet = stream.read(len(_PARQUET)) == _PARQUET
-    return ParquetSource(file) if is_parquet else TextSource(file)
-
+#: Node numbers have 32 bits, and the number of nodes as well.
+MOST = 2**31 - 2
+#: Without `relabel`, more nodes than this per arc mean that most ids are not used.
+_MOST_GAPS, _FEW_NODES = 8, 10**6
+# The bytes of text that are read at once, and the arcs that are written at once.
+_BLOCK, _CHUNK = 2**24, 2**22
 
 Duplicates = Literal["error", "keep", "first"]
 Loops = Literal["error", "drop"]
-See = Callable[[str, float], None]
+
+
+class Edges(NamedTuple):
+    """Some edges of a source: the ids of their ends, and their probabilities if the source has them."""
+
+    tails: IntArray
+    heads: IntArray
+    probabilities: FloatArray | None
+
+
+@kernel
+def repeats(offsets, arms, others, n):
+    """Return for each arc whether an arc of a lower number has the same ends.
+
+    ``arms[offsets[v]:offsets[v + 1]]`` are the arcs into v in increasing order, and `others` are their tails.
+    """
+    seen, again = np.zeros(n, np.int32), np.zeros(arms.shape[0], np.bool_)
+    for v in range(n):
+        for i in range(offsets[v], offsets[v + 1]):
+            again[arms[i]] = seen[others[i]] == v + 1
+            seen[others[i]] = v + 1
+    return again
 
 
 def convert_graph(
@@ -319,15 +59,15 @@ def convert_graph(
     relabel: bool = False,
     duplicates: Duplicates = "error",
     self_loops: Loops = "error",
-    progress: See | None = None,
 ) -> Path:
     """Convert a file of edges to a graph store, and return the folder of the store.
 
-    The source is a text file (a tab, comma, semicolon, vertical bar or blanks between the columns; plain or
-    compressed by gzip, bzip2 or zstd) or a Parquet file. Each line or row has the ids of the tail and the
-    head of an arc, and optionally its probability. pyarrow reads the source in blocks, so the source may be
-    larger than the memory. The conversion then needs about 16 bytes of memory per arc, most of which the
-    system can take back, and 32 bytes of disk per arc (40 with probabilities).
+    The source is a text file or a Parquet file (``.parquet``). Each line or row has the ids of the tail and
+    the head of an arc, and optionally its probability. In a text, a tab, comma, semicolon, vertical bar or
+    blank separates the columns; a header and lines that begin with ``#`` or ``%`` may come first. The ending
+    ``.gz``, ``.bz2`` or ``.zst`` says that the text is compressed. pyarrow reads the source in blocks, so the
+    source may be larger than the memory. The conversion then needs about 16 bytes of memory per arc, most of
+    which the system can take back, and 32 bytes of disk per arc (40 with probabilities).
 
     Until the store is complete, its files are in the folder ``OUT.partial``, which an error removes.
 
@@ -347,15 +87,12 @@ def convert_graph(
         first of them.
     self_loops : {"error", "drop"}
         What to do with arcs from a node to itself: reject the source, or drop them.
-    progress : callable, optional
-        A function ``progress(step, share)`` that is called with the name of the current step and the share of
-        the step that is done.
 
     Raises
     ------
     ValueError
         If a line is broken, or has an id or a probability out of range; if arcs are repeated or a self-loop,
-        unless an option allows them; or if `out` exists. The message has the number of the line.
+        unless an option allows them; or if `out` exists.
     OSError
         If the disk is full.
     ImportError
@@ -365,29 +102,32 @@ def convert_graph(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from oracles.stores import convert_graph, open_graph
+    >>> from oracles.stores import StoredGraph, convert_graph
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "graph.csv"
     ...     _ = file.write_text("source,target,p" + chr(10) + "7,9,0.5" + chr(10) + "9,30,0.25" + chr(10))
-    ...     graph = open_graph(convert_graph(file, Path(folder) / "graph", relabel=True))
+    ...     graph = StoredGraph(convert_graph(file, Path(folder) / "graph", relabel=True))
     ...     graph, graph.label(2), graph.probabilities.tolist()
     (StoredGraph(n_nodes=3, n_arcs=2), 30, [0.5, 0.25])
     """
     file, folder = Path(source), Path(out)
-    if duplicates not in ("error", "keep", "first"):
-        raise ValueError(f"duplicates must be 'error', 'keep' or 'first', got {shown(duplicates)}")
-    if self_loops not in ("error", "drop"):
-        raise ValueError(f"self_loops must be 'error' or 'drop', got {shown(self_loops)}")
+    check_flag("directed", directed)
+    check_flag("relabel", relabel)
+    one_of("duplicates", duplicates, ("error", "keep", "first"))
+    one_of("self_loops", self_loops, ("error", "drop"))
+    if not file.is_file():
+        raise ValueError(f"source must be a file of edges, got {file}")
     if folder.exists():
         raise ValueError(f"out must be a folder that does not exist, got {folder}; remove it or name another")
-    rules = Rules(bool(directed), bool(relabel), duplicates, self_loops)
-    reader = source_of(file)
-    see = progress or (lambda _step, _share: None)
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    options = {"directed": directed, "relabel": relabel, "duplicates": duplicates, "self_loops": self_loops}
     try:
-        finish(partial, _copied(reader, partial, rules, file, see), rules, file, see)
+        n, m = _copy(file, partial, directed, relabel, self_loops)
+        n, m, names = _complete(partial, n, m, relabel, duplicates)
+        hashes = {name: hash_of(array_file(partial, name)) for name in names}
+        Header(n, m, hashes, {"file": str(file), **options}).write(partial)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -395,40 +135,193 @@ def convert_graph(
     return folder
 
 
-def _copied(reader: Source, folder: Path, rules: Rules, file: Path, see: See) -> Copy:
-    """Write the arcs of all blocks to a folder, and return their number and places."""
+def _blocks(file: Path) -> Iterator[Edges]:
+    """Yield the edges of a file in blocks."""
+    try:
+        import pyarrow
+        from pyarrow import csv, parquet
+    except ImportError:
+        raise ImportError(
+            "reading files of edges needs pyarrow; install it with `pip install cmab[graphs]`"
+        ) from None
+    try:
+        if file.suffix == ".parquet":
+            batches: Any = parquet.ParquetFile(file).iter_batches()
+        else:
+            delimiter, columns, skipped = _form(file)
+            kinds = [pyarrow.int64(), pyarrow.int64(), pyarrow.float64()][:columns]
+            names = ["tail", "head", "probability"][:columns]
+            batches = csv.open_csv(
+                pyarrow.input_stream(file),
+                csv.ReadOptions(use_threads=False, block_size=_BLOCK, skip_rows=skipped, column_names=names),
+                csv.ParseOptions(delimiter=delimiter, quote_char=False),
+                csv.ConvertOptions(column_types=dict(zip(names, kinds, strict=True)), null_values=[]),
+            )
+        for batch in batches:
+            kinds = [column.type for column in batch.columns]
+            is_good = len(kinds) in (2, 3) and all(map(pyarrow.types.is_integer, kinds[:2]))
+            if not is_good or any(column.null_count for column in batch.columns):
+                raise ValueError(
+                    f"{file} must have two columns of integers, and optionally a column of probabilities, all"
+                    f" without empty cells, got {', '.join(map(str, kinds))}"
+                )
+            tails, heads, *rest = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+            chances = rest[0].astype(np.float64) if rest else None
+            yield Edges(tails.astype(np.int64), heads.astype(np.int64), chances)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise ValueError(
+            f"{file} must hold two ids and optionally a probability in each line, got {error}"
+        ) from None
+
+
+def _form(file: Path) -> tuple[str, int, int]:
+    """Return the delimiter of a text, its number of columns, and the lines before the first edge."""
+    import pyarrow
+
+    with pyarrow.input_stream(file) as stream:
+        lines = stream.read(_BLOCK).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    for number, line in enumerate(lines):
+        if not line.strip() or line.lstrip()[0] in "#%":
+            continue
+        delimiter = next((mark for mark in "\t,;|" if mark in line), " ")
+        fields = line.strip().split(delimiter)
+        if len(fields) >= 2 and all(field.strip().lstrip("-").isdecimal() for field in fields[:2]):
+            return delimiter, 3 if len(fields) == 3 else 2, number
+    raise ValueError(f"{file} must hold at least one edge, got none")
+
+
+def _copy(file: Path, folder: Path, directed: bool, relabel: bool, self_loops: Loops) -> tuple[int, int]:
+    """Write the arcs of all blocks to a folder; return one more than the largest id, and their number."""
     # Before the labels are known, ids are kept in 64 bits.
-    kind = np.int64 if rules.relabel else np.int32
-    position, rows, n_arcs, largest, places = 0, 0, 0, -1, []
-    with contextlib.ExitStack() as stack:
-        streams = {
-            name: stack.enter_context(array_file(folder, name).open("wb"))
-            for name in ("tails", "heads", "probabilities")
-        }
-        for block in reader.blocks(position, rows):
-            where = functools.partial(_where, reader, file, position, rows)
-            kept = check_block(block, rules, where)
-            ends, chances = [kept.tails, kept.heads], kept.probabilities
-            if not rules.directed:
-                ends = [np.column_stack(pair).ravel() for pair in (ends, ends[::-1])]
+    kind, m, n = np.int64 if relabel else np.int32, 0, 0
+    with ExitStack() as stack:
+        streams = [stack.enter_context(array_file(folder, name).open("wb")) for name in Edges._fields]
+        for block in _blocks(file):
+            tails, heads, chances = _checked(block, file, relabel, self_loops)
+            ends = [tails, heads]
+            if not directed:
+                ends = [np.column_stack(pair).ravel() for pair in ((tails, heads), (heads, tails))]
                 chances = None if chances is None else np.repeat(chances, 2)
-            for name, values in zip(("tails", "heads"), ends, strict=True):
-                streams[name].write(np.ascontiguousarray(values, kind).data)
-            if chances is not None:
-                streams["probabilities"].write(np.ascontiguousarray(chances).data)
-            places.append((n_arcs, position, rows))
-            n_arcs += len(ends[0])
-            largest = max([largest, *(int(ids.max()) for ids in ends if len(ids))])
-            position, rows = block.end, block.rows
-            see("read", reader.share())
-    if n_arcs == 0:
+            for stream, values in zip(streams, (*ends, chances), strict=True):
+                if values is not None:
+                    stream.write(
+                        np.ascontiguousarray(values, kind if values.dtype == np.int64 else None).data
+                    )
+            m, n = m + len(ends[0]), max(n, *(int(part.max(initial=-1)) + 1 for part in ends))
+    if m == 0:
         raise ValueError(f"{file} must hold at least one edge, got none")
-    if not rules.relabel:
-        check_gaps(largest + 1, n_arcs, file)
-    if array_file(folder, "probabilities").stat().st_size == 0:
+    if not relabel and n > _MOST_GAPS * m + _FEW_NODES:
+        raise ValueError(
+            f"{file}: node ids must be nearly consecutive, got {m} arcs with ids up to {n - 1}; relabel"
+            " (`--relabel`) numbers the nodes"
+        )
+    return n, m
+
+
+def _checked(edges: Edges, file: Path, relabel: bool, self_loops: Loops) -> Edges:
+    """Return the edges to keep; raise ``ValueError`` for the first edge that is out of range."""
+    tails, heads, chances = edges
+    if not relabel:
+        for ids in (tails, heads):
+            wrong = ids[(ids < 0) | (ids > MOST)]
+            if len(wrong):
+                raise ValueError(
+                    f"{file}: a node id must be an integer in [0, {MOST}], got {wrong[0]}; relabel"
+                    " (`--relabel`) numbers the nodes of other ids"
+                )
+    if chances is not None:
+        wrong = ~((chances >= 0.0) & (chances <= 1.0))
+        if wrong.any():
+            edge = int(np.argmax(wrong))
+            raise ValueError(
+                f"{file}: a probability must be in [0, 1], got {chances[edge]} from {tails[edge]} to"
+                f" {heads[edge]}"
+            )
+    kept = tails != heads
+    if kept.all():
+        return edges
+    if self_loops == "error":
+        raise ValueError(
+            f"{file}: an edge must join two nodes, got a self-loop at {tails[np.argmin(kept)]};"
+            " self_loops='drop' (`--self-loops drop`) drops them"
+        )
+    return Edges(tails[kept], heads[kept], None if chances is None else chances[kept])
+
+
+def _complete(
+    folder: Path, n: int, m: int, relabel: bool, duplicates: Duplicates
+) -> tuple[int, int, list[str]]:
+    """Write the other arrays; return the numbers of nodes and arcs, and the names of all arrays."""
+    names = ["tails", "heads"]
+    if array_file(folder, "probabilities").stat().st_size:
+        names.append("probabilities")
+    else:
         array_file(folder, "probabilities").unlink()
-    return Copy(reader, n_arcs, largest + 1, places)
+    if relabel:
+        n = _relabel(folder, m)
+    require_memory((8 + type_of("in_arms", m).itemsize) * m + 32 * n, f"the conversion of {m} arcs")
+    into = _order(folder, "in", "heads", "tails", m, n)
+    again = np.zeros(0, np.bool_) if duplicates == "keep" else repeats(*into, n)
+    if again.any():
+        if duplicates == "error":
+            arc = int(np.argmax(again))
+            ids = [mapped(folder, name, m)[arc] for name in ("tails", "heads")]
+            if relabel:
+                ids = mapped(folder, "labels", n)[ids].tolist()
+            raise ValueError(
+                f"source must have each arc once, got {ids[0]} -> {ids[1]} again; duplicates='first' or"
+                " 'keep' (`--duplicates first`) allows repeated arcs"
+            )
+        for name in names:
+            _write(folder, name, mapped(folder, name, m)[~again])
+        m -= int(again.sum())
+        _order(folder, "in", "heads", "tails", m, n)
+    del into
+    _order(folder, "out", "tails", "heads", m, n)
+    names += [f"{side}_{part}" for side in ("in", "out") for part in ("offsets", "arms")]
+    return n, m, [*names, "in_tails", "out_heads", *(["labels"] if relabel else [])]
 
 
-def _where(reader: Source, file: Path, position: int, rows: int, edge: int) -> str:
-    return f"{file}, {reader.row_word} {reader.row_of(position, rows, edge)}"
+def _write(folder: Path, name: str, values: AnyArray) -> None:
+    array = np.ascontiguousarray(values, type_of(name, len(values)))
+    with _fresh(array_file(folder, name)).open("wb") as stream:
+        stream.write(array.data)  # `tofile` would hide that the disk is full
+
+
+def _fresh(file: Path) -> Path:
+    """Remove a file, so that arrays that are mapped from it keep their content."""
+    file.unlink(missing_ok=True)
+    return file
+
+
+def _order(
+    folder: Path, side: str, by: str, other: str, m: int, n: int
+) -> tuple[IntArray, AnyArray, AnyArray]:
+    """Write the arcs in the order of one of their ends; return the offsets, arcs and other ends."""
+    offsets, arms = order_by(mapped(folder, by, m), n)
+    _write(folder, f"{side}_offsets", offsets)
+    _write(folder, f"{side}_arms", arms)
+    ends = mapped(folder, other, m)
+    with _fresh(array_file(folder, f"{side}_{other}")).open("wb") as stream:
+        for start in range(0, m, _CHUNK):
+            stream.write(ends[arms[start : start + _CHUNK]].data)
+    return offsets, arms, mapped(folder, f"{side}_{other}", m)
+
+
+def _relabel(folder: Path, m: int) -> int:
+    """Replace 64-bit ids by node numbers in the order of the ids, and write the ids as labels."""
+    # The ids stay mapped after their files are removed.
+    wide = [np.memmap(array_file(folder, name), np.int64, "r") for name in ("tails", "heads")]
+    labels: AnyArray = np.empty(0, np.int64)
+    for start in range(0, m, _CHUNK):
+        for ids in wide:
+            labels = np.union1d(labels, ids[start : start + _CHUNK])
+    if len(labels) > MOST:
+        raise ValueError(f"source must have at most {MOST} nodes, got {len(labels)}")
+    _write(folder, "labels", labels)
+    for name, ids in zip(("tails", "heads"), wide, strict=True):
+        with _fresh(array_file(folder, name)).open("wb") as stream:
+            for start in range(0, m, _CHUNK):
+                numbers = np.searchsorted(labels, ids[start : start + _CHUNK])
+                stream.write(numbers.astype(np.int32).data)
+    return len(labels)

@@ -68,11 +68,11 @@ def reset_peak() -> None:
 
 
 def convert(file: Path, store: Path) -> dict[str, float]:
-    from oracles.stores import convert_graph, open_graph
+    from oracles.stores import StoredGraph, convert_graph
 
     before, started = memory("VmRSS"), time.process_time()
     convert_graph(file, store, duplicates="keep", self_loops="drop")
-    graph = open_graph(store)
+    graph = StoredGraph(store)
     return {
         "arcs": graph.n_arcs,
         "nodes": graph.n_nodes,
@@ -107,7 +107,7 @@ def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[
     """Load a store, build the means, and return what the certified answer takes."""
     from oracles import DirectedGraph, InfluenceMaximization
     from oracles.influence import Search
-    from oracles.stores import open_graph
+    from oracles.stores import StoredGraph
 
     search, rng = Search(threads=threads, quality=quality), np.random.default_rng(1)
     ends = power_law(2000, 20_000, rng)
@@ -119,7 +119,7 @@ def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[
     reset_peak()
     before = memory("VmRSS")
     started = time.process_time()
-    graph = open_graph(store)
+    graph = StoredGraph(store)
     if model == "wc":
         means = np.empty(graph.n_arcs)
         for first in range(0, graph.n_arcs, CHUNK):
@@ -153,10 +153,10 @@ def play(store: Path, quality: str = "fast") -> dict[str, float]:
     from instances import IndependentCascade
     from oracles import InfluenceMaximization
     from oracles.influence import Search
-    from oracles.stores import open_graph
+    from oracles.stores import StoredGraph
 
     started = time.process_time()
-    graph = open_graph(store)
+    graph = StoredGraph(store)
     before = memory("VmRSS")
     environment = IndependentCascade(graph, 1.0 / graph.in_degrees[graph.heads])
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=EPSILON, search=Search(quality=quality))

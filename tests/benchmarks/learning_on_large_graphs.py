@@ -73,9 +73,9 @@ def learn(store: Path, name: str, rounds: int) -> None:
     import cmab
     from instances import IndependentCascade
     from oracles import InfluenceMaximization
-    from oracles.stores import open_graph
+    from oracles.stores import StoredGraph
 
-    calls, graph, rng = Calls(), open_graph(store), np.random.default_rng(5)
+    calls, graph, rng = Calls(), StoredGraph(store), np.random.default_rng(5)
     truth = 1.0 / graph.in_degrees[graph.heads]
     oracle = InfluenceMaximization(graph, SEEDS, epsilon=EPSILON)
 

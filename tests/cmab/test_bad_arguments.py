@@ -27,7 +27,6 @@ LONG = {
     "cmab.identify",
     "cmab.simulate",
     "cmab.replay_value",
-    "oracles.clcb_cascades",
 }
 
 

@@ -46,9 +46,9 @@ EXACT = {
     "decay": EpsilonGreedy(ORACLE, 3.0, decay=True),
     **{
         name: ModelPolicy(ORACLE, LeastSquares(0.1), np.eye(5), exploration=name, members=4)
-        for name in ("mixture", "history", "bootstrap", "epsilon", "none")
+        for name in ("mixture", "epsilon", "none")
     },
-    "ties": ModelPolicy(ORACLE, Constant(), np.eye(5), exploration="bootstrap", members=3),
+    "ties": ModelPolicy(ORACLE, Constant(), np.eye(5), members=3),
 }
 
 
@@ -94,11 +94,7 @@ def test_lists_classes_and_slates_have_exact_propensities(make, oracle, free):
 
 
 def test_slates_with_quotas_have_unknown_propensities():
-    for oracle in (
-        Slate(3, 2, groups=["a", "a", "b"], quotas=1),
-        Slate(3, 2, costs=[1, 1, 1], budget=2),
-        Slate(2, 2),
-    ):
+    for oracle in (Slate(3, 2, groups=["a", "a", "b"], quotas=1), Slate(2, 2)):
         context = Context(available=np.arange(oracle.n_arms) != 1)
         policy = RandomPolicy(oracle)
         assert policy.propensity(policy.initial_state(), np.array([0]), context) is None

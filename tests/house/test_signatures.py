@@ -28,7 +28,7 @@ CLASSES += [
     *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
 ]
 # Values that answers are made of, or errors: no user makes them.
-RESULTS = (oracles.Certificate, oracles.RobustCertificate, cmab.SolverCertificate, oracles.SolverError)
+RESULTS = (oracles.Certificate, cmab.SolverCertificate, oracles.SolverError)
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CLASSES])

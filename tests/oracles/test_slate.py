@@ -100,18 +100,3 @@ def test_a_model_learns_the_effects_of_positions():
 def test_impossible_slates_are_refused(named, words):
     with pytest.raises(ValueError, match=words):
         Slate(**named)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"costs": [1.0, 2.0]}, "costs and budget must be given together"),
-        ({"costs": [1.0], "budget": 2.0}, "costs must"),
-        ({"costs": [1.0, 2.0], "budget": 0.5}, r"budget must allow at least one item, got 0\.5"),
-        ({"costs": [1.0, -2.0], "budget": 0.5}, "costs"),
-        ({"costs": [1.0, 2.0], "budget": np.nan}, "budget"),
-    ],
-)
-def test_wrong_budgets_are_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        Slate(2, 1, **options)

@@ -47,8 +47,6 @@ ACCEPTED = {
     ("oracles.GeneralizedAssignment", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.MultidimensionalKnapsack", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.PuLPOracle", "time_limit", "subnormal"): "the solver says that it had no time",
-    ("instances.uniform_probabilities", "low", "fraction"): "it is above the `high` of the example",
-    ("instances.uniform_probabilities", "low", "float32"): "it is above the `high` of the example",
     ("instances.Coverage", "probability", "text"): "a text names an attribute of the edges",
 }
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.
@@ -61,10 +59,7 @@ RESULTS = re.compile(
 
 #: Without good arguments to begin with: why.
 UNTRIED = {
-    **dict.fromkeys(
-        ("oracles.convert_graph", "oracles.open_graph"),
-        "read and write folders; tested in tests/oracles/stores",
-    ),
+    "oracles.convert_graph": "reads and writes folders; tested in tests/oracles/stores",
     **dict.fromkeys(
         (
             "cmab.CompiledIndexPolicy",

@@ -60,8 +60,6 @@ class NewCampaign(Body):
     header: bool | None = None
     k: Whole | None = None
     budget: Number | None = None
-    prior_mean: Number | None = None
-    prior_weight: Number | None = None
     largest: Number = 1.0
     never: Names = []
 

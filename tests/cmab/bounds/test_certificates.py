@@ -302,7 +302,7 @@ def test_costs_are_told_in_words():
 
 @pytest.mark.filterwarnings("ignore:the regret is unknown")
 def test_a_linear_oracle_with_a_ratio():
-    oracle = Knapsack([3, 4, 5, 6], 9, epsilon=0.2)
+    oracle = Knapsack([3, 4, 5, 6], 9, gap=0.25)
     place = SemiBandit(BernoulliArms([0.2, 0.9, 0.5, 0.6]), oracle)
     best = 1.4  # arms of weight 4 and 5
     result = simulate(CTS(oracle), place, 300, rng=0)

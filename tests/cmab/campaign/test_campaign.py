@@ -274,7 +274,8 @@ def test_batches_are_stored_together_or_not_at_all(where):
         running.tell_many([reports[0], reports[0]])
     assert (running.n_events, running.pending) == (4, (0, 1, 2))
     running.tell_many(reports[:2])
-    running.tell_many(reports[2:], corrections=[{"ticket": 0, "outcomes": {}}])
+    running.tell_many(reports[2:])
+    running.correct({}, 0)
     assert running.state.counts.sum() == 2
     same(campaign(where), running)
     again = running.ask(instead_of=running.ask())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from oracles import GeneralizedAssignment, Knapsack, Matching, MultidimensionalKnapsack, Slate, SolverError
+from oracles import GeneralizedAssignment, Knapsack, Matching, MultidimensionalKnapsack, SolverError
 from oracles import packing as _core
 from oracles.anytime import Clock
 from oracles.packing import fractional_bound, packed
@@ -74,7 +74,7 @@ test_bad_input_is_refused = refused(
     (lambda: Knapsack([[1, 2]], 1), "MultidimensionalKnapsack"),
     (lambda: Knapsack([1], -1), "capacity"),
     (lambda: Knapsack([1], np.inf), "capacity"),
-    (lambda: Knapsack([1], 1, epsilon=1.0), "epsilon"),
+    (lambda: Knapsack([1], 1, gap=1.0), "gap"),
     (lambda: MultidimensionalKnapsack([1, 2], [1]), "shape"),
     (lambda: MultidimensionalKnapsack([[1, 2]], [1, 2]), "capacities"),
     (lambda: MultidimensionalKnapsack([[1, -2]], [1]), "weights"),
@@ -85,7 +85,6 @@ test_bad_input_is_refused = refused(
 def test_giving_up_is_told(monkeypatch):
     """With too many sets at once, `solve` raises, or returns a set and a bound that contain the optimum."""
     monkeypatch.setattr(_core, "_MOST", _core._FIRST)
-    monkeypatch.setattr(_core, "_NARROW", 64)
     weights, capacity = RNG(0).uniform(1.0, 2.0, 40), 30.0
     with pytest.raises(SolverError, match="on_limit='best'"):
         Knapsack(weights, capacity).solve(weights, RNG(0))
@@ -108,11 +107,10 @@ def test_thousands_of_arms(kind):
     full = int(np.searchsorted(filled, capacity, side="right"))
     rest = capacity - (filled[full - 1] if full else 0)
     bound = means[order[:full]].sum() + rest * ratio[order[full]]
-    for epsilon in (0.0, 0.02):
-        oracle = Knapsack(weights, capacity, epsilon=epsilon)
-        chosen = oracle.solve(means, rng)
-        assert oracle.is_feasible(chosen)
-        assert (0.999 - epsilon) * bound <= means[chosen].sum() <= bound * (1 + 1e-12)
+    oracle = Knapsack(weights, capacity)
+    chosen = oracle.solve(means, rng)
+    assert oracle.is_feasible(chosen)
+    assert 0.999 * bound <= means[chosen].sum() <= bound * (1 + 1e-12)
 
 
 def sets_of(weights, rooms):
@@ -124,51 +122,31 @@ def sets_of(weights, rooms):
             yield tuple(np.flatnonzero(mask).tolist())
 
 
-@pytest.mark.parametrize("size", [10**7, 10**9, 10**12, 2**53])
+@pytest.mark.parametrize("size", [10**5, 10**6, 10**7, 10**9, 10**12, 2**53])
 def test_a_heavy_arm_leaves_no_room(size):
     """The capacity has no room for one unit more, although solvers compare sums with tolerances."""
     weights, means = [[size, 1, 1]], np.array([1.0, 0.6, 0.3])
-    for oracle in (
-        MultidimensionalKnapsack(weights, [size]),
-        GeneralizedAssignment(weights, [size]),
-        Knapsack(weights[0], size),
-    ):
+    oracles = [Knapsack(weights[0], size)]
+    if size < 2**20:
+        oracles += [MultidimensionalKnapsack(weights, [size]), GeneralizedAssignment(weights, [size])]
+        with pytest.raises(ValueError, match="capacities must fit every job"):
+            GeneralizedAssignment(weights, [size], complete=True)
+    for oracle in oracles:
         assert oracle.solve_certified(means, 0).super_arm.tolist() == [0]
         assert not oracle.is_feasible(np.array([0, 1]))
-    with pytest.raises(ValueError, match="capacities must fit every job"):
-        GeneralizedAssignment(weights, [size], complete=True)
 
 
 test_integers_that_are_not_exact_are_refused = refused(
-    (lambda: MultidimensionalKnapsack([[10**19, 1]], [10**19]), "weights must be at most 2"),
-    (lambda: MultidimensionalKnapsack([[2**53 + 1, 1]], [5]), "weights must be at most 2"),
-    (lambda: MultidimensionalKnapsack([[1, 1]], [2**53 + 1]), "capacities must be at most 2"),
-    (lambda: GeneralizedAssignment([[10**30, 1]], [1]), "weights must be at most 2"),
-    (lambda: GeneralizedAssignment([[1, 1]], [10**30]), "capacities must be at most 2"),
     (lambda: Knapsack([2**53 + 1, 1], 5), "weights must be at most 2"),
     (lambda: Knapsack([1, 1], 10**19), "capacity must be at most 2"),
 )
 
 
-@pytest.mark.parametrize("budget", [2**20, 2**30 + 0.5, 10**15, 2**53])
-def test_a_slate_costs_at_most_its_budget(budget):
-    oracle = Slate(3, 2, costs=[int(budget), 1, 1], budget=budget)
-    assert oracle.solve(np.array([1.0, 0.9, 0.5, 0.5, 0.2, 0.2]), 0).tolist() == [0]
-    assert not oracle.is_feasible(np.array([0, 3]))
-    with pytest.raises(ValueError, match=r"costs must be at most 2\^53"):
-        Slate(2, 1, costs=[1, 2**53 + 1], budget=3)
-
-
 @pytest.mark.parametrize("room", [2**21 + 0.5, 2**40 + 0.25, 1000.5])
 def test_a_fraction_of_a_unit_is_no_room_for_integers(room):
-    weights, means = [[int(room), 1, 1]], np.array([1.0, 0.6, 0.3])
-    for oracle in (
-        MultidimensionalKnapsack(weights, [room]),
-        GeneralizedAssignment(weights, [room]),
-        Knapsack(weights[0], room),
-    ):
-        assert oracle.solve_certified(means, 0).super_arm.tolist() == [0]
-        assert not oracle.is_feasible(np.array([0, 1]))
+    oracle = Knapsack([int(room), 1, 1], room)
+    assert oracle.solve_certified(np.array([1.0, 0.6, 0.3]), 0).super_arm.tolist() == [0]
+    assert not oracle.is_feasible(np.array([0, 1]))
 
 
 def mixed(rng, n):
@@ -247,11 +225,11 @@ def test_cores_by_enumeration(seed):
         means = [rng.random(n), sizes * 1.0, sizes + 3.0, rng.normal(size=n), np.ones(n)][rng.integers(5)]
         best = max(means[list(arms)].sum() for arms in subsets(n) if sizes[list(arms)].sum() <= room)
         slack = 1e-12 * np.abs(means).sum()
-        arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
+        arms, bound = packed(means, sizes, room, Clock(None), 0.0)
         assert sizes[arms].sum() <= room
         assert means[arms].sum() == pytest.approx(best, abs=slack)
         assert best - slack <= bound <= best + slack
-        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0, False)
+        arms, bound = packed(means, sizes, room, Clock(0.0), 0.0)
         assert sizes[arms].sum() <= room
         assert 0.5 * best - slack <= means[arms].sum() <= best + slack
         assert bound >= best - slack
@@ -263,16 +241,14 @@ def test_cut_lists_keep_a_valid_bound(seed, monkeypatch):
     rng = RNG(seed)
     sizes = rng.integers(1, 10**4, 200)
     means, room = sizes + rng.integers(0, 100, 200) / 7.0, int(sizes.sum() // 3)
-    arms, bound = packed(means, sizes, room, Clock(None), 0.0, False)
+    arms, bound = packed(means, sizes, room, Clock(None), 0.0)
     best = means[arms].sum()
     assert bound == best
     monkeypatch.setattr(_core, "_FIRST", 64)
     monkeypatch.setattr(_core, "_MOST", 256)
-    monkeypatch.setattr(_core, "_NARROW", 32)
-    for goes_on in (False, True):
-        arms, bound = packed(means, sizes, room, Clock(None), 0.0, goes_on)
-        assert sizes[arms].sum() <= room
-        assert 0.5 * best <= means[arms].sum() <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
+    arms, bound = packed(means, sizes, room, Clock(None), 0.0)
+    assert sizes[arms].sum() <= room
+    assert 0.5 * best <= means[arms].sum() <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
 
 
 def test_large_capacities_have_answers_and_bounds():
@@ -332,9 +308,6 @@ test_bad_assignments_are_refused = refused(
     (lambda: GeneralizedAssignment([1, 2], [1]), "weights must have shape"),
     (lambda: GeneralizedAssignment([[1, -2]], [1]), "weights must be finite"),
     (lambda: GeneralizedAssignment([[1, 2]], [1, 2]), "capacities"),
-    (lambda: GeneralizedAssignment([[1]], [1], method="best"), "method"),
     (lambda: GeneralizedAssignment([[1]], [1], sense="most"), "sense"),
-    (lambda: GeneralizedAssignment([[1]], [1], method="local_ratio", sense="min"), "must be 'program'"),
     (lambda: GeneralizedAssignment([[1]], [1], gap=1.0), "gap"),
-    (lambda: GeneralizedAssignment([[1]], [1], method="local_ratio").solve(np.array([-1.0]), 0), "means"),
 )

@@ -1,4 +1,4 @@
-"""The pages of a campaign without JavaScript: create, choose, report, correct, upload and export."""
+"""The pages of a campaign without JavaScript: create, choose, report, correct and export."""
 
 import csv
 import io
@@ -26,10 +26,6 @@ def asked(page, spring):
     """A campaign with a round that waits for its report, and the number of the round."""
     page.choose(spring)
     return len(page.rounds(spring))
-
-
-def table(*rows):
-    return {"table": ("report.csv", "\n".join(rows).encode(), "text/csv")}
 
 
 def test_a_report_of_who_joined_is_stored_with_its_author(page, spring, asked):
@@ -88,9 +84,8 @@ def test_a_person_who_did_not_come_and_one_who_was_asked_instead(page):
     page.choose(place)
     assert [each.number for each in page.rounds(place)] == [1, 2]
     page.report(place, 2, 400, came=[], nobody="1")
-    absent = table("name,result", f'"{page.rounds(place)[1].names[0]}",no')
-    page.send(f"{place}/upload", f"{place}/upload", files=absent)
-    assert len(page.rounds(place)[1].names) == 1
+    second = str(page.rounds(place)[1].names[0])
+    page.report(place, 2, came=[second], nobody="1")
     page.send(f"{place}/history", f"{place}/undo")
     page.send(f"{place}/history", f"{place}/undo")
     assert [each.state for each in page.rounds(place)] == ["reported", "waiting"]
@@ -194,7 +189,7 @@ def test_every_page_is_shown_in_every_state_and_role(page, kind):
     place = made.headers["location"]
     told = {"result-0": "yes"} if kind == "list" else {"nobody": "1"}
     number = {"result-0": "unknown"} if kind == "list" else {"count": "2"}
-    pages = ["", "/state", "/estimates", "/history", "/export", "/print", "/upload", "/settings"]
+    pages = ["", "/state", "/estimates", "/history", "/export", "/print", "/settings"]
     pages.append("/rounds/1/report")
     for state in STATES:
         match state:
@@ -215,7 +210,7 @@ def test_every_page_is_shown_in_every_state_and_role(page, kind):
             for role in ("read", "report", "decide"):
                 key = page.client.cookies[page.access.cookie]
                 page.access.sessions.find(key).role = role
-                is_form = path.endswith(("upload", "report"))
+                is_form = path.endswith("report")
                 status = 403 if is_form and role == "read" else 200
                 if state != "new" or "rounds" not in path:
                     page.get(f"{place}{path}", status)
@@ -281,31 +276,6 @@ def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring
     assert why in text and "Nothing was stored" in text
     assert fields.get("others", "") in text
     assert page.rounds(spring)[asked - 1].state == "waiting"
-
-
-def test_a_table_is_stored_whole_or_not_at_all(page, spring, asked):
-    friend = page.known(spring, asked)[0]
-    rows = ["round,name,result", f'{asked},"{friend}",yes', f"{asked},Nobody,yes", "999,Ann,yes"]
-    answer = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows))
-    assert "2 lines were refused" in answer.text
-    assert "<td>3</td>" in answer.text and "<td>4</td>" in answer.text
-    assert page.rounds(spring)[asked - 1].state == "waiting"
-    answer = page.send(f"{spring}/upload", f"{spring}/upload", text="\n".join(rows), accept="1")
-    stored = page.get(answer.headers["location"]).text
-    assert f"Round {asked}: 3 people joined" in stored and friend in stored.split('role="status"')[1][:400]
-    assert page.rounds(spring)[asked - 1].count == 3.0
-    again = page.send(f"{spring}/upload", f"{spring}/upload", 400, files=table(*rows[:2]))
-    assert "was reported before" in again.text
-    page.send(f"{spring}/upload", f"{spring}/upload", files=table(*rows[:2]), replace="1")
-    assert page.rounds(spring)[asked - 1].corrected
-
-
-def test_the_table_to_fill_in_can_be_uploaded(page, spring, asked):
-    text = page.get(f"{spring}/template.csv?round={asked}").content.decode("utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["name"] for row in rows] == page.known(spring, asked)
-    page.send(f"{spring}/upload", f"{spring}/upload", files=table(text))
-    assert page.rounds(spring)[asked - 1].count == 2.0
 
 
 def test_exports_agree_with_the_campaign(page, spring, asked):
