@@ -23,6 +23,8 @@ from cmab.validation import integer, meant, real, shown
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
+#: The first line of a spreadsheet that states the separator.
+STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
 # The largest number of groups of names that a line shows.
 _MOST_ALIKE = 20
 #: The number of characters of a name in a message.
@@ -179,7 +181,9 @@ def names_in(text: str) -> list[str]:
     >>> names_in('cost;name\n2;"Meyer, Anna"\n3;Bob')
     ['Meyer, Anna', 'Bob']
     """
-    separator = max("\t;,|", key=text.lstrip().partition("\n")[0].count)
+    stated = STATED.match(text)
+    text = text[stated.end() :] if stated else text
+    separator = stated[1] if stated else max("\t;,|", key=text.lstrip().partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     rows = [(reader.line_num, list(map(clean, row))) for row in reader]
     rows = [(line, row) for line, row in rows if any(row) and not row[0].startswith("#")]
