@@ -32,6 +32,7 @@ from cmab.campaign.replay import Body, Replay, Rewrites, versions
 from cmab.errors import (
     ClosedTicketError,
     NewerEventsError,
+    NothingToUndoError,
     OtherReportError,
     SameReportError,
     UnknownTicketError,
@@ -941,7 +942,7 @@ class Campaign:
 
         Raises
         ------
-        ValueError
+        cmab.errors.NothingToUndoError
             If there is no event to undo.
         cmab.errors.NewerEventsError
             If another process has added events since the last call of this campaign. Look at the last event
@@ -960,7 +961,7 @@ class Campaign:
                         "undo must take back an event that this campaign has read, got newer events of"
                         " another process; look at the last event of history(), and call undo() again"
                     )
-                raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
+                raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
             event = replica.event("undo", target.ticket, {"line": target.number}, self._author)
             expected = replica.replay.number if self._expected is None else self._expected
             if not replica.write([event], expected=expected):

@@ -7,7 +7,7 @@ import hashlib
 import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -405,7 +405,7 @@ class Replay:
         twin = object.__new__(Replay)
         twin.__dict__.update(self.__dict__, pending=self.pending.copy())
         if learns:
-            twin.state, twin.played = archive.copied(self.state), archive.copied(self.played)
+            twin.state, twin.played = deepcopy(self.state), deepcopy(self.played)
             twin.hidden = copy(self.hidden)
         return twin
 
