@@ -83,6 +83,7 @@ from oracles import (
     BruteForce,
     BudgetedInfluence,
     CapacitatedFlow,
+    CostAwareCascade,
     DeadlineInfluence,
     DegreeHeuristic,
     DependentClickLists,
@@ -94,6 +95,7 @@ from oracles import (
     InfluenceMaximization,
     Knapsack,
     LaminarMatroid,
+    LevelAllocation,
     LinearMatroid,
     Matching,
     Matroid,
@@ -314,6 +316,23 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
         return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
 
     return [arms for arms in subsets(len(edges)) if fits(arms)]
+
+
+def lists_of_four() -> Iterable[tuple[int, ...]]:
+    """Return all lists of four arms, the empty list included."""
+    return chain.from_iterable(permutations(range(4), size) for size in range(5))
+
+
+def levels() -> LevelAllocation:
+    """Return three lines with levels, of which one is too expensive and one costs nothing."""
+    return LevelAllocation({"a": [1, 2, 9], "b": [0.0, 2.0], "c": [3]}, budget=4)
+
+
+def level_sets() -> list[tuple[int, ...]]:
+    """Return the sets of at most one level of each line that cost at most 4, by enumeration."""
+    choices = product([None, 0, 1, 2], [None, 3, 4], [None, 5])
+    sets = (tuple(arm for arm in arms if arm is not None) for arms in choices)
+    return [arms for arms in sets if sum((1, 2, 9, 0, 2, 3)[arm] for arm in arms) <= 4]
 
 
 def slates(
@@ -690,6 +709,8 @@ ORACLES = [
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
     ),
+    OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
+    OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
     OracleCase(
         "slate_quotas",

@@ -20,7 +20,6 @@ from cmab.campaign.files import (
     Options,
     Problem,
     clean,
-    decoded,
     problem_of,
     read_options,
     short,
@@ -28,16 +27,14 @@ from cmab.campaign.files import (
 )
 from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import (
-    Refused,
     Report,
     Round,
     joined_ever,
-    reports_in,
     round_of,
     rounds_of,
     without_path,
 )
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, NothingToUndoError
 from cmab.oracle import feedback_of
 from cmab.validation import shown
 
@@ -203,11 +200,10 @@ class CampaignFolder:
     def _available(self, without: Iterable[str]) -> list[Hashable] | None:
         """Return the names that can be chosen, or None for all."""
         names = self.problem.names
-        left_out = {*names.find_all(self.options.never), *names.find_all(without)}
-        needed = self.options.k or 1
-        if len(names.labels) - len(left_out) < needed:
+        left_out = {*names.find_all(without)}
+        if len(names.labels) - len(left_out) < self.options.k:
             raise ValueError(
-                f"{needed} of {len(names.labels)} names must remain to choose from, got"
+                f"{self.options.k} of {len(names.labels)} names must remain to choose from, got"
                 f" {len(left_out)} that are left out"
             )
         return [label for label in names.labels if label not in left_out] if left_out else None
@@ -257,29 +253,6 @@ class CampaignFolder:
             raise ValueError(_in_rounds(str(error), report.number)) from None
         return self.rounds()[report.number - 1]
 
-    def tell_all(self, reports: Sequence[Report], *, author: str | None = None) -> list[Round]:
-        """Store reports of several rounds, all or none, and return the rounds.
-
-        A report of a round that was reported before replaces the former one.
-
-        Raises
-        ------
-        ValueError
-            As in `tell`.
-        """
-        rounds = self.rounds()
-        first: list[dict[str, Any]] = []
-        again: list[dict[str, Any]] = []
-        for each in reports:
-            of = rounds[each.number - 1]
-            if (asked := self._asked(of, each)) != of.names:
-                of = replace(of, ticket=self._of(author).ask(names=asked, instead_of=of.ticket).number)
-            given = {"ticket": of.ticket, **self._arguments(of, each)}
-            (first if round_of(rounds, each.number).state == "waiting" else again).append(given)
-        self._of(author).tell_many(first, corrections=again)
-        now = self.rounds()
-        return [now[report.number - 1] for report in reports]
-
     def check(self, report: Report, rounds: Sequence[Round]) -> None:
         """Raise ``ValueError`` if a report of one of the present `rounds` cannot be true; store nothing."""
         of = round_of(rounds, report.number)
@@ -322,10 +295,8 @@ class CampaignFolder:
         numbers = {ticket: of.number for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
             event = self._of(author).undo()
-        except ValueError as error:
-            if "none left" in str(error):
-                raise ValueError("there is no report, correction or cancellation to undo") from None
-            raise
+        except NothingToUndoError:
+            raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
         if event.get("replaced_by") in self.campaign.pending:
             self._of(author).cancel(event["replaced_by"])
         return event | {"round": numbers[event["ticket"]]}
@@ -393,7 +364,7 @@ def signature(author: str) -> str | None:
 def _opened(path: Path, options: Options, problem: Problem, *, author: str, accept_changes: bool) -> Campaign:
     """Return the campaign on the events of a folder."""
     return Campaign(
-        problem.learner(),
+        problem.oracle,
         events_of(path, options),
         rng=options.seed,
         support=(0.0, options.largest),
@@ -490,68 +461,3 @@ def create_folder(
 def title_of(folder: Path) -> str:
     """Return the title of a new campaign, from the name of its folder."""
     return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
-
-
-def labels_of(names: Iterable[Hashable]) -> str:
-    """Return names for a sentence."""
-    return ", ".join(map(str, names))
-
-
-def read_reports(
-    folder: CampaignFolder, data: bytes, *, number: int | None = None
-) -> tuple[list[Report], list[Refused]]:
-    """Return the reports of a table that can be stored, and the lines that were refused.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a table.
-    """
-    rounds = folder.rounds()
-    reports, refused = reports_in(
-        decoded(data),
-        rounds,
-        folder.problem.names,
-        is_network=folder.is_network,
-        number=number,
-        largest=folder.options.largest,
-    )
-    good = []
-    for report in reports:
-        try:
-            folder.check(report, rounds)
-            good.append(report)
-        except ValueError as error:
-            lines = [Refused(line, "", str(error)) for line in report.lines]
-            refused += lines
-    return good, sorted(refused)
-
-
-def take_all(
-    folder: CampaignFolder,
-    reports: Sequence[Report],
-    *,
-    is_correction: bool | None,
-    author: str | None = None,
-) -> list[Round]:
-    """Store reports and return their rounds; all are checked before the first is stored.
-
-    If `is_correction` is None, rounds with and without a report are accepted.
-
-    Raises
-    ------
-    ValueError
-        If a report is of a round that was reported before and `is_correction` is false, or the reverse; or if
-        a report cannot be true.
-    """
-    if not reports:
-        raise ValueError("the table must have at least one line that can be stored, got none")
-    rounds = folder.rounds()
-    for report in reports:
-        of = round_of(rounds, report.number)
-        if of.state == "reported" and is_correction is False:
-            raise ValueError(f"round {of.number} was reported before; correct its report instead")
-        if of.state == "waiting" and is_correction:
-            raise ValueError(f"round {of.number} has no report yet; report it instead")
-        folder.check(report, rounds)
-    return folder.tell_all(reports, author=author)

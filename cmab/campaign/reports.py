@@ -7,11 +7,12 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab.campaign.files import Line, Names, clean, lines_of, number_in, short
+from cmab.campaign.files import Names, clean, number_in, short
+from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
 if TYPE_CHECKING:
@@ -95,43 +96,35 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
     is_network : bool
         Whether people join along the ties of a network.
     """
+    rows = list(history)
+    replaced = [row for row in rows if "replaced_by" in row]
+    former = {row["replaced_by"]: row["ticket"] for row in replaced if not row["undone"]}
+    withdrawn = {row["replaced_by"] for row in replaced if row["undone"]}
     rounds: list[Round] = []
-    tickets: dict[int, int] = {}
     found: dict[int, Round] = {}
-    withdrawn: set[int] = set()
-    for event in history:
-        kind, by = event["event"], event.get("author") or ""
-        if "ticket" in event or kind == "undo":
-            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
-            tickets[event["line"]] = ticket
-        if kind == "ask":
-            of = Round(len(rounds) + 1, event["at"], event["names"], author=by, ticket=ticket)
-            of.planned = of.names
+    for each in standing_of(rows):
+        of = found[each.asked["ticket"]] = _round_of(each, is_network)
+        if of.ticket in former:  # it takes the place of the round before
+            old = found[former[of.ticket]]
+            of.number, of.planned, of.former = old.number, old.planned, (*old.former, old.ticket)
+            rounds[old.number - 1] = of
+        elif of.state != "cancelled" or of.ticket not in withdrawn:
+            of.number = len(rounds) + 1
             rounds.append(of)
-            found[ticket] = of
-        elif kind == "cancel" and "replaced_by" in event and not event["undone"]:
-            new, old = (
-                rounds.pop(),
-                found[ticket],
-            )  # the ask before this event takes the place of the old round
-            new.number, new.planned, new.former = old.number, old.planned, (*old.former, old.ticket)
-            rounds[old.number - 1] = found[ticket] = new
-        elif kind in ("tell", "correct", "cancel") and not event["undone"]:
-            of = found[ticket]
-            of.told, of.author, of.corrected = event["at"], by, kind == "correct"
-            if kind == "cancel":
-                of.state = "cancelled"
-            else:
-                of.state = "reported"
-                _take(of, event, is_network)
-        if event["line"] in tickets:
-            found[tickets[event["line"]]].mark = event["line"]
-        if kind == "cancel" and "replaced_by" in event and event["undone"]:
-            withdrawn.add(event["replaced_by"])
-    rounds = [of for of in rounds if of.state != "cancelled" or of.ticket not in withdrawn]
-    for number, of in enumerate(rounds, 1):
-        of.number = number
     return rounds
+
+
+def _round_of(each: Standing, is_network: bool) -> Round:
+    """Return the round of a ticket, without a number."""
+    last: dict[str, Any] = each.told or each.closed or {}
+    state: State = "reported" if each.told else "cancelled" if each.closed else "waiting"
+    of = Round(0, each.asked["at"], each.asked["names"], state, last.get("at"))
+    of.author = (last or each.asked).get("author", "")
+    of.corrected, of.planned = last.get("event") == "correct", of.names
+    of.ticket, of.mark = each.asked["ticket"], each.mark
+    if each.told is not None:
+        _take(of, each.told, is_network)
+    return of
 
 
 def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
@@ -255,18 +248,8 @@ def _reached(first: set[int], ties: list[tuple[int, int]]) -> set[int]:
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
-#: Results of a name that did not join; a line without a name needs a word.
-_NOT_JOINED = {*_NO, "0"}
-_UNKNOWN = {"unknown", "?", "unseen", "not known", "not seen"}
 #: How many rounds that wait for a report a message lists.
 _SHOWN_ROUNDS = 20
-_HEADERS = {
-    "name": {"name", "names", "person", "who", "item", "joined name", "people"},
-    "round": {"round", "round number", "ticket"},
-    "result": {"result", "joined", "outcome", "answer"},
-    "step": {"step", "wave"},
-    "date": {"date", "day", "joined on", "when", "time", "timestamp"},
-}
 #: A date as spreadsheets write it. Dates do not tell who told whom, so nothing is learned from them.
 _DATE = re.compile(
     r"\d{1,4}[-./ ]\d{1,2}[-./ ]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?)?", re.IGNORECASE
@@ -295,8 +278,6 @@ class Report:
         The people that were asked, but not chosen.
     alone : bool
         Whether people that no joined person can have told are accepted.
-    lines : list of int
-        The lines of a table from which this report was read.
     """
 
     number: int
@@ -307,15 +288,6 @@ class Report:
     absent: list[Hashable] = field(default_factory=list)
     instead: list[Hashable] = field(default_factory=list)
     alone: bool = False
-    lines: list[int] = field(default_factory=list)
-
-
-class Refused(NamedTuple):
-    """A line of a table that was not accepted: its number, its text and the reason."""
-
-    line: int
-    text: str
-    reason: str
 
 
 def entries_in(text: str, names: Names) -> list[str]:
@@ -482,236 +454,3 @@ def _add_result(
             f" {shown(short(text))}"
         )
     report.results[name] = result
-
-
-class _Row(NamedTuple):
-    """A line of a table that was read: its round, its name or None for no person, and its other cells."""
-
-    line: Line
-    of: Round
-    name: Hashable | None
-    word: str
-    cells: dict[str, str]
-
-
-def reports_in(
-    text: str,
-    rounds: Sequence[Round],
-    names: Names,
-    *,
-    is_network: bool,
-    number: int | None = None,
-    largest: float = 1.0,
-) -> tuple[list[Report], list[Refused]]:
-    """Return the reports of a table, and the lines that were refused.
-
-    The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
-    in a network, ``step``. If any line has a round, each line needs one. A table without a header has one
-    column, the names. Each line is used or refused.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a table, or if a column is unknown or repeated.
-    """
-    lines = lines_of(text, comment="")
-    places, lines = _columns(lines, names, is_network=is_network)
-    rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
-    refused: list[Refused] = []
-    has_rounds = any(_cell(line, places, "round") for line in lines if not _is_comment(line, names))
-    for line in lines:
-        try:
-            if has_rounds and not _cell(line, places, "round"):
-                raise ValueError(
-                    "the round must be in each line if it is in any line, got an empty cell; write the number"
-                    " in each line (merged cells have it in their first line only)"
-                )
-            row = _read_line(line, places, rounds, names, number, is_network)
-            rows.setdefault((row.of.number, row.name), []).append(row)
-        except ValueError as error:
-            refused.append(_refused(line, str(error)))
-    reports: dict[int, Report] = {}
-    joined: dict[int, _Row] = {}
-    for (of, name), each in rows.items():
-        found = [row for row in each if name is not None and row.word not in _NOT_JOINED]
-        if found:
-            joined.setdefault(of, found[0])
-    for each in rows.values():
-        told = {(_meaning(row.word), row.cells["step"]) for row in each}
-        others = (each[0].line.number, each[1].line.number) if len(told) > 1 else ()
-        for at, row in enumerate(each):
-            try:
-                other = next((line for line in others if line != row.line.number), None)
-                _check_alone(row, other, joined.get(row.of.number), rows)
-                report = reports.get(row.of.number) or Report(row.of.number)
-                if row.name is not None and at == 0:
-                    _take_row(report, row, row.name, is_network=is_network, largest=largest)
-                report.lines.append(row.line.number)
-                reports[row.of.number] = report
-            except ValueError as error:
-                refused.append(_refused(row.line, str(error)))
-    return [reports[key] for key in sorted(reports)], sorted(refused)
-
-
-def _meaning(word: str) -> str:
-    """Return a word that is the same for all words with the same meaning."""
-    return "yes" if word in _YES or word in ("", "1") else "no" if word in _NOT_JOINED else word
-
-
-def _refused(line: Line, why: str) -> Refused:
-    return Refused(line.number, short(", ".join(line.cells)), why)
-
-
-def _columns(lines: list[Line], names: Names, *, is_network: bool) -> tuple[dict[str, int], list[Line]]:
-    """Return the position of each column of a table, and the lines below its header."""
-    known = {what: words for what, words in _HEADERS.items() if is_network or what != "step"}
-    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else []), "date"])
-    told = [line for line in lines if not _is_comment(line, names)]
-    header = (told or lines)[0].cells
-    found = [next((what for what, words in known.items() if cell.casefold() in words), "") for cell in header]
-    width = max(len(_filled(line.cells)) for line in told or lines)
-    if not any(found):
-        if width > 1:
-            raise ValueError(
-                f"a table of several columns must have a header with the columns {columns}, got"
-                f" {shown(short(', '.join(header)))} as the first line; a name with a comma needs quotes"
-            )
-        return {"name": 0}, lines
-    if "name" not in found:
-        raise ValueError(f"the table must have a column name, got {', '.join(header)}")
-    if width == 1 and header[0] in names:
-        raise ValueError(
-            f"the first line must be a header that is not a name of this campaign, got {shown(header[0])};"
-            " write another header above it, such as people"
-        )
-    places: dict[str, int] = {}
-    for at, (cell, what) in enumerate(zip(header, found, strict=True)):
-        if cell and not what:
-            raise ValueError(
-                f"the columns of the table must be {columns}, got {shown(short(cell))}; correct the header,"
-                " or delete the column"
-            )
-        if what in places:
-            raise ValueError(
-                f"the table must have one column {what}, got {shown(short(header[places[what]]))} and"
-                f" {shown(short(cell))}; delete one of them"
-            )
-        if what:
-            places[what] = at
-    return places, [line for line in lines if line.cells is not header]
-
-
-def _is_comment(line: Line, names: Names) -> bool:
-    return line.cells[0].startswith("#") and line.cells[0] not in names
-
-
-def _filled(cells: list[str]) -> list[str]:
-    """Return the cells without the empty ones at the end."""
-    last = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
-    return cells[:last]
-
-
-def _cell(line: Line, places: dict[str, int], what: str) -> str:
-    """Return the cell of a line in a column; empty if the line or the table does not have it."""
-    return line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
-
-
-def _read_line(
-    line: Line,
-    places: dict[str, int],
-    rounds: Sequence[Round],
-    names: Names,
-    number: int | None,
-    is_network: bool,
-) -> _Row:
-    """Return a line of a table with its round and its name."""
-    for at, cell in enumerate(line.cells):
-        if cell and at not in places.values():
-            raise ValueError(
-                f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
-                " needs quotes"
-            )
-    cells = {what: _cell(line, places, what) for what in _HEADERS}
-    if _DATE.fullmatch(cells["step"]):
-        cells["step"] = ""
-    text = cells["name"]
-    if line.cells[0].startswith("#") and text not in names:
-        raise ValueError("the line begins with #, and is not the report of a name; delete it")
-    given = number
-    if cells["round"]:
-        if not cells["round"].isdecimal() or len(cells["round"]) > 9:
-            raise ValueError(f"the round must be a whole number, got {shown(short(cells['round']))}")
-        given = int(cells["round"])
-        if number is not None and given != number:
-            raise ValueError(f"the round must be {number}, got {given}")
-    of = round_of(rounds, given)
-    word = cells["result"].casefold()
-    if not text and is_network:
-        if word not in _NO:
-            raise ValueError("a name must not be empty; write no as the result if nobody joined")
-        if cells["step"]:
-            raise ValueError(f"the step must be empty if nobody joined, got {shown(short(cells['step']))}")
-        return _Row(line, of, None, word, cells)
-    # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
-    plain = text[1:] if text.startswith("'") else text
-    if plain != text and text in names and plain in names:
-        raise ValueError(
-            f"{shown(short(text))} can be this name, or {shown(short(plain))} from an exported table; report"
-            " it on the page"
-        )
-    name = names.find(text if text in names else plain)
-    return _Row(line, of, name, word, cells)
-
-
-def _check_alone(
-    row: _Row, other: int | None, joined: _Row | None, rows: dict[tuple[int, Hashable | None], list[_Row]]
-) -> None:
-    """Raise ``ValueError`` if another line tells something else about a name of a round.
-
-    `other` is the number of such a line with this name, and `joined` is a line of the round with a joined
-    person.
-    """
-    if other is not None:
-        what = "that nobody joined" if row.name is None else shown(str(row.name))
-        raise ValueError(f"{what} must have one result in a round, but line {other} has another one")
-    if row.name is None and joined is not None:
-        raise ValueError(
-            f"a round must not have a line without a name, which means that nobody joined, and"
-            f" {shown(str(joined.name))} in line {joined.line.number}; delete one of them"
-        )
-    nobody = rows.get((row.of.number, None))
-    if nobody and row.name is not None and row.word not in _NOT_JOINED:
-        raise ValueError(
-            f"{shown(str(row.name))} must not be in a round in which nobody joined by line"
-            f" {nobody[0].line.number}; delete one of them"
-        )
-
-
-def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, largest: float) -> None:
-    """Add a line of a table to the report of its round."""
-    word, text = row.word, shown(str(name))
-    if is_network:
-        is_joined = word == "" or word in _YES or word == "1"
-        if not (is_joined or word in _UNKNOWN or word in _NOT_JOINED):
-            raise ValueError(
-                f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
-            )
-        if word in _UNKNOWN and name in row.of.names:
-            raise ValueError(
-                f"{text} was asked in round {row.of.number}: write joined, or no if they did not come"
-            )
-        if not is_joined and name in row.of.names:
-            report.absent.append(name)
-        if not is_joined and row.cells["step"]:
-            raise ValueError(
-                f"the step of {text} must be empty unless the result is joined, got"
-                f" {shown(short(row.cells['step']))}"
-            )
-        if is_joined:
-            _add_person(report, row.of.names, name, row.cells["step"])
-    if word in _UNKNOWN:
-        if not is_network and name not in row.of.names:
-            raise ValueError(f"{text} was not chosen in round {report.number}")
-        report.unknown.append(name)
-    elif not is_network and word:  # an empty result is not observed
-        _add_result(report, row.of.names, name, row.cells["result"], largest)

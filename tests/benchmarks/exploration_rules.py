@@ -1,6 +1,6 @@
 """Samples of the rules with fixed confidence on one instance, and what a sample costs to choose.
 
-``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question".
+``python tests/benchmarks/exploration_rules.py`` prints the samples of explorers on the page of reproductions.
 """
 
 import numpy as np

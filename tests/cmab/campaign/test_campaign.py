@@ -23,7 +23,7 @@ from cmab import (
     read_campaign,
 )
 from cmab.campaign import replica as module
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, NothingToUndoError
 from cmab.exploration.rejects import SuccessiveRejects
 from oracles import DegreeHeuristic, GraphicMatroid, Matching, MaxCoverage, ShortestPath, TopK
 
@@ -127,7 +127,7 @@ def test_undo_takes_back_what_was_seen_only(path):
     with pytest.raises(NewerEventsError, match="must have the 1 events"):
         one.expecting(1).undo()
     assert one.undo()["event"] == "tell"
-    with pytest.raises(ValueError, match="none left to undo"):
+    with pytest.raises(NothingToUndoError):
         one.undo()
     one.cancel(request)
     assert other.pending == ()
@@ -274,7 +274,8 @@ def test_batches_are_stored_together_or_not_at_all(where):
         running.tell_many([reports[0], reports[0]])
     assert (running.n_events, running.pending) == (4, (0, 1, 2))
     running.tell_many(reports[:2])
-    running.tell_many(reports[2:], corrections=[{"ticket": 0, "outcomes": {}}])
+    running.tell_many(reports[2:])
+    running.correct({}, 0)
     assert running.state.counts.sum() == 2
     same(campaign(where), running)
     again = running.ask(instead_of=running.ask())
