@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cached_property
@@ -262,9 +261,7 @@ def check_saving(subject: LearnerSubject) -> str:
     session = Session(subject.learner, rng=subject.seed)
     session_run(session, subject, 31, 20)
     ticket = None if subject.explores else session.ask(subject.sample[0].ticket.context)
-    file = io.BytesIO()
-    session.save(file)
-    other = Session.load(file.getvalue(), subject.learner)
+    other = Session.load(session.to_bytes(), subject.learner)
     found = difference(session.state, other.state)
     require(not found, "the loaded state differs; all parts of a state must be fields: {}", found)
     if ticket is not None:
