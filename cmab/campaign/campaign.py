@@ -28,10 +28,11 @@ from cmab.campaign.posterior import (
     prior_of,
     shares_prior,
 )
-from cmab.campaign.replay import Body, Replay, Rewrites, versions
+from cmab.campaign.replay import Body, Replay, Rewrites, row_of, rows_of, versions
 from cmab.errors import (
     ClosedTicketError,
     NewerEventsError,
+    NothingToUndoError,
     OtherReportError,
     SameReportError,
     UnknownTicketError,
@@ -279,11 +280,11 @@ class Campaign:
         check_budgets(self.policy, self._replica.replay.state)  # before anything is written
         self._check_learner(accept_changes)
         if expires is not None and _age_body(limit) != self._replica.of.last["expires"]:
-            self._describe(expires=_age_body(limit))
+            self._replica.describe(self._author, expires=_age_body(limit))
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
-        of, where, learner = self._replica.of, self._replica.store.where, self._replica.learner
+        of, where, learner = self._replica.of, self._replica.store.where, self._replica.described["learner"]
         kept = of.last["learner"]["class"]
         if kept != learner["class"]:
             raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
@@ -294,19 +295,8 @@ class Campaign:
                 f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
                 " accept_changes=True: Campaign then matches the statistics by name"
             )
-        if found or versions() != of.last["versions"]:
-            self._describe()
-
-    def _describe(self, **more: Any) -> None:
-        """Add an event with the present learner, its names and other options."""
-        of = self._replica.of
-        with self._replica.acting():
-            while True:
-                n_names = len(of.texts.stored)
-                body = of.description() | {"expires": of.last["expires"]} | more
-                event = self._replica.event("changed", None, body, self._author)
-                if self._replica.write([event], names=of.texts.stored[n_names:], n_names=n_names):
-                    return
+        if found or not of.line or versions() != of.last["versions"]:
+            self._replica.describe(self._author)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, is a campaign on the same store.
@@ -378,9 +368,7 @@ class Campaign:
         """
         with self._replica.store.within(timeout):
             self._replica.current()
-            events = list(self._replica.store.read())
-            rewrites, of = Rewrites.of(events), self._replica.of
-            return [of.row(event, event.number in rewrites.undone) for event in events]
+            return rows_of(list(self._replica.store.read()), self._replica.of.labels)
 
     def health(self, *, timeout: float | None = None) -> Health:
         """Return counts, ages and the last error, for monitoring."""
@@ -716,7 +704,8 @@ class Campaign:
     def _request(self, event: Event, context: Context | None = None) -> Request:
         of, number = self._replica.of, event.ticket
         assert number is not None
-        names = tuple(of.choices.listed[place] for place in event.body["super_arm"])
+        listed = of.labels[event.body["names"]].choices
+        names = tuple(listed[entry] for entry in event.body["super_arm"])
         ticket = of.ticket(number, event.body)
         if context is not None:
             ticket = Ticket(number, ticket.super_arm, ticket.pulls, ticket.session, context, ticket.gone)
@@ -941,7 +930,7 @@ class Campaign:
 
         Raises
         ------
-        ValueError
+        cmab.errors.NothingToUndoError
             If there is no event to undo.
         cmab.errors.NewerEventsError
             If another process has added events since the last call of this campaign. Look at the last event
@@ -960,12 +949,12 @@ class Campaign:
                         "undo must take back an event that this campaign has read, got newer events of"
                         " another process; look at the last event of history(), and call undo() again"
                     )
-                raise ValueError("undo must follow a tell, cancel or correction, got none left to undo")
+                raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
             event = replica.event("undo", target.ticket, {"line": target.number}, self._author)
             expected = replica.replay.number if self._expected is None else self._expected
             if not replica.write([event], expected=expected):
                 raise AssertionError("a write with an expected number is stored or raises an error")
-            return replica.of.row(target, True)
+            return row_of(target, replica.of.labels, True)
 
     def forget(self, name: Hashable, *, timeout: float | None = None) -> None:
         """Erase a name from the store. The rounds remain, under a number.
@@ -1097,10 +1086,7 @@ class Campaign:
     def _check_own(self, ticket: Any, event: Event) -> None:
         """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
-        is_other = isinstance(own, Ticket) and not own.session.startswith(
-            f"{self._replica.of.first['token']}:"
-        )
-        if is_other:
+        if isinstance(own, Ticket) and own.session != self._replica.of.first["token"]:
             raise UnknownTicketError(
                 f"ticket must be of this campaign, got number {event.ticket} of another one"
             )

@@ -9,17 +9,16 @@ from collections import Counter
 from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cmab.bounds.certificate import RegretCertificate
-from cmab.campaign.names import Texts
-from cmab.campaign.posterior import CascadeFeedback
-from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
-from cmab.feedback import Context
+from cmab.campaign.names import Names, Texts
+from cmab.campaign.replay import Body, Labels, Replay, Standing, in_order, rows_of, standing_of
+from cmab.feedback import Context, Feedback
 from cmab.offline.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 
@@ -131,15 +130,11 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
 
 def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summary:
     """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
-    of, rounds = replay.of, list(standing_rounds(campaign._replica.store.read()))
-    reports = [
-        (each.told, of.feedback(each.told.body, each.asked.body)) for each in rounds if each.told is not None
-    ]
-    seen = ArmStatistics.empty(len(of.arms.own))
-    for _, told in reports:
-        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
-    rewards = [told.reward for _, told in reports if told.reward == told.reward]
-    states = Counter(each.state for each in rounds)
+    of = replay.of
+    tickets = list(standing_of(rows_of(list(campaign._replica.store.read()), of.labels)))
+    reports = [each.told for each in tickets if each.told is not None]
+    rewards = [row["reward"] for row in reports if "reward" in row]
+    states = Counter(each.state for each in tickets)
     certificate = None
     if delta is not None and reports:
         # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
@@ -150,23 +145,29 @@ def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summa
         pending=states["pending"],
         cancelled=states["cancelled"],
         reward=float(np.mean(rewards)) if rewards else float("nan"),
-        last=max((iso(event.at) for event, _ in reports), default=None),
+        last=max((row["at"] for row in reports), default=None),
         n_arms=len(of.arms.own),
-        learned=_learned(of.arms.own, seen),
-        noun="ties" if of.tie_names else "base arms",
+        learned=_learned(of.arms, reports),
+        noun="ties" if of.has_ties else "base arms",
         certificate=certificate,
     )
 
 
-def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
+def _learned(names: Names, reports: list[dict[str, Any]]) -> tuple[Learned, ...]:
     """Return the statistics of each observed arm."""
+    stats = ArmStatistics.empty(len(names.own))
+    for row in reports:
+        arms, outcomes = names.numbers(row["outcomes"]), np.array([*row["outcomes"].values()], np.float64)
+        there = arms >= 0
+        parts = {part: np.array(row[part])[there] for part in ("pulls", "squares") if part in row}
+        stats.update(Feedback(arms[there], outcomes[there], **parts))
     means, counts = stats.means, stats.counts
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
     seen = np.flatnonzero(counts > 0)
     order = seen[np.lexsort((-means[seen], -counts[seen]))]
     rows = zip(order, means[order].tolist(), errors[order].tolist(), counts[order].tolist(), strict=True)
-    return tuple(Learned(names[arm], *row) for arm, *row in rows)
+    return tuple(Learned(names.own[arm], *row) for arm, *row in rows)
 
 
 def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
@@ -208,46 +209,45 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
         texts, events = Texts(store.names()), list(store.read())
     finally:
         store.close()
-    choices: list[Hashable] = []
-    arms: list[Hashable] = []
+    described = [event for event in events if event.kind in ("campaign", "changed")]
+    labels = {event.number: Labels.of(texts, event.body) for event in described}
+    choices = list(dict.fromkeys(label for each in labels.values() for label in each.choices))
+    arms = list(dict.fromkeys(label for each in labels.values() for label in each.arms))
     versions: list[dict[str, str]] = []
-    for event in events:
-        if event.kind in ("campaign", "changed"):
-            new = texts.decoded(event.body["choices"])
-            choices += new
-            arms += new if event.body["arms"] is None else texts.decoded(event.body["arms"])
-            versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
-    rounds = [_logged(each, choices, arms) for each in standing_rounds(events)]
+    for event in described:
+        versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
+    orders = Names("entry of a super arm", choices), Names("base arm", arms)
+    rounds = []
+    for each in standing_of(rows_of(events, labels)):
+        body = events[each.asked["line"] - 1].body
+        rounds.append(_logged(each, _context(body, labels[body["names"]], orders)))
     return Log(rounds, choices=choices, arms=arms, versions=versions)
 
 
-def _logged(each: Round, choices: list[Hashable], arms: list[Hashable]) -> LoggedRound:
-    asked, told = each.asked.body, {} if each.told is None else each.told.body
-    names = [arms[place] for place in told.get("arms", ())]
-    assert each.asked.ticket is not None
+def _logged(each: Standing, context: Context | None) -> LoggedRound:
+    asked, told = each.asked, each.told or {}
     return LoggedRound(
-        number=each.asked.ticket,
+        number=asked["ticket"],
         state=each.state,
-        names=tuple(choices[place] for place in asked["super_arm"]),
-        outcomes=dict(zip(names, told.get("outcomes", ()), strict=True)),
+        names=asked["names"],
+        outcomes=told.get("outcomes", {}),
         reward=told.get("reward", math.nan),
         propensity=asked.get("propensity"),
         by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
-        context=_context(asked.get("context")),
+        context=context,
         pulls=asked.get("pulls", 1),
-        asked=datetime.fromtimestamp(each.asked.at, UTC),
-        told=None if each.told is None else datetime.fromtimestamp(each.told.at, UTC),
+        asked=datetime.fromisoformat(asked["at"]),
+        told=datetime.fromisoformat(told["at"]) if told else None,
     )
 
 
-def _context(body: Body | None) -> Context | None:
+def _context(body: Body, labels: Labels, orders: tuple[Names, Names]) -> Context | None:
     """Return the context of a round without the parts of which only some rows are stored."""
     parts: dict[str, Any] = {}
-    for name, part in (body or {}).items():
-        if name == "available":
-            parts[name] = unpacked_flags(part[1], part[0])
-        elif isinstance(part, list):
-            parts[name] = np.array(part)
+    for name, part in body.get("context", {}).items():
+        names, listed = (orders[0], labels.choices) if name == "available" else (orders[1], labels.arms)
+        if "rows" not in part:
+            parts[name] = in_order(part, names.numbers(listed), len(names.own))
     return Context(**parts) if parts else None
 
 

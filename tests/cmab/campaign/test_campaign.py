@@ -23,7 +23,7 @@ from cmab import (
     read_campaign,
 )
 from cmab.campaign import replica as module
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, NothingToUndoError
 from cmab.exploration.rejects import SuccessiveRejects
 from oracles import DegreeHeuristic, GraphicMatroid, Matching, MaxCoverage, ShortestPath, TopK
 
@@ -127,7 +127,7 @@ def test_undo_takes_back_what_was_seen_only(path):
     with pytest.raises(NewerEventsError, match="must have the 1 events"):
         one.expecting(1).undo()
     assert one.undo()["event"] == "tell"
-    with pytest.raises(ValueError, match="none left to undo"):
+    with pytest.raises(NothingToUndoError):
         one.undo()
     one.cancel(request)
     assert other.pending == ()
