@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import entry_points
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import cmab
 
@@ -36,6 +36,7 @@ COMMANDS = {
     "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
     "serve": ("cmab.campaign.page.command:serve", "show the local page of campaigns"),
     "graph": ("oracles.stores.command:graph", "convert, inspect and repair stores of graphs"),
+    "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of when they are used"),
     "list": ("cmab.cli:list_classes", "list the policies, explorers, oracles and environments"),
 }
 _APPLICATIONS = {"campaigns", "demos", "reproduce", "arena", "datasets", "networks", "stores"}
@@ -177,6 +178,41 @@ def signature_of(kind: type) -> str:
     parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     text = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
     return text.replace("=<factory>", "=...")
+
+
+def warm_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
+    """Compile the usual rules, or load them from the cache."""
+    return _warm_up
+
+
+def _warm_up(_: argparse.Namespace) -> Iterator[str]:
+    import networkx as nx
+
+    from cmab import CTS, CUCB, AdaptiveCTS, LilRandLUCB, LUCBPlusPlus, Session, identify, simulate
+    from cmab.compiled import interpret
+    from instances import BernoulliArms, IndependentCascade, SemiBandit
+    from oracles import GraphicMatroid, InfluenceMaximization, Matching, ShortestPath, TopK
+
+    network = nx.karate_club_graph()
+    linear = (
+        TopK(6, 2),
+        GraphicMatroid(network),
+        Matching(nx.complete_bipartite_graph(3, 3)),
+        ShortestPath(network, 0, 33),
+    )
+    places: dict[Any, Any] = {
+        oracle: SemiBandit(BernoulliArms([0.5] * oracle.n_arms), oracle) for oracle in linear
+    }
+    places[InfluenceMaximization(network, k=2)] = IndependentCascade(network, 0.1, k=2)
+    with interpret(False):
+        for oracle, place in places.items():
+            for policy in (AdaptiveCTS(oracle), CTS(oracle), CUCB(oracle)):
+                simulate(policy, place, 20, replications=2, rng=0)
+                Session(policy, rng=0).ask()
+            yield type(oracle).__name__
+        for explorer in (LUCBPlusPlus(3, 1, delta=0.1), LilRandLUCB(3, 1, delta=0.1)):
+            identify(explorer, BernoulliArms([0.05, 0.95, 0.05]), rng=0)
+            yield type(explorer).__name__
 
 
 if __name__ == "__main__":
