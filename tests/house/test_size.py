@@ -7,8 +7,8 @@ from places import ROOT
 BUDGETS = {
     "cmab": (41_020, 114),
     "oracles": (15_930, 41),
-    "instances": (7_140, 32),
-    "tests": (36_160, 205),
+    "instances": (7_010, 30),
+    "tests": (36_140, 205),
 }
 
 
