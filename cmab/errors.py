@@ -27,6 +27,10 @@ class UsedKeyError(ValueError):
     """The key belongs to another call, for example to the report of another ticket."""
 
 
+class NothingToUndoError(ValueError):
+    """The campaign has no report, correction or cancellation that could be undone."""
+
+
 class NewerEventsError(ValueError):
     """Another process has added events since the caller read them, so that the call was not made."""
 

@@ -38,7 +38,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "collapse_navigation": True,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
         "index": [],
@@ -73,6 +73,16 @@ suppress_warnings = ["myst.xref_missing"]
 PUBLIC = [thing for *_, thing in namespace_pages.names()]
 #: The namespaces in which a name of a page may stand; the package before it may be left out.
 SPACES = ["", *(f"{namespace}." for namespace in namespace_pages.NAMESPACES)]
+
+
+def add_contents(app, page, source):
+    """Make the table of contents of an index page from the links of its lists, so that the page is plain Markdown."""
+    if page.rpartition("/")[2] == "index" and page != "auto_gallery/index":
+        items = "\n".join(line for line in source[0].splitlines() if line.startswith("- "))
+        links = [f"{title} <{place}>" for title, place in re.findall(r"\[([^\]]+)\]\(([^\s)]+)\.md\)", items)]
+        links += ["Examples <auto_gallery/index>"] if page == "index" else []
+        links += [f"/api/{name}" for name in namespace_pages.FURTHER] if page == "reference/index" else []
+        source[0] += "\n".join(["\n```{toctree}", ":hidden:", "", *links, "```", ""])
 
 
 def show_public_bases(app, name, cls, options, bases):
@@ -123,6 +133,7 @@ def write_plain_pages(app, failure):
 def setup(app):
     """Write the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, _: namespace_pages.write(Path(app.srcdir) / "api"))
+    app.connect("source-read", add_contents)
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", show_defaults)
     app.connect("doctree-resolved", link_names)

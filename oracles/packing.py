@@ -443,7 +443,7 @@ class Knapsack(AnytimeOracle):
         self.n_arms = len(self.weights)
         self.capacity = real("capacity", capacity, 0.0)
         check_exact("capacity", capacity)
-        self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+        self._sizes, self._room = in_whole_numbers(self.weights, self.capacity)
         self._set_limits(checked_limits(time_limit, gap, on_limit), greedy_ratio=0.5)
 
     def __repr__(self) -> str:
@@ -528,7 +528,7 @@ class Knapsack(AnytimeOracle):
         )
 
 
-def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
+def in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
     """Return weights and capacity in units with exact sums."""
     if (weights == np.floor(weights)).all() and capacity <= LARGEST:
         room = math.floor(capacity)

@@ -80,9 +80,11 @@ from instances.arena.linear import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,
+    AtLeastOne,
     BruteForce,
     BudgetedInfluence,
     CapacitatedFlow,
+    CostAwareCascade,
     DeadlineInfluence,
     DegreeHeuristic,
     DependentClickLists,
@@ -94,6 +96,7 @@ from oracles import (
     InfluenceMaximization,
     Knapsack,
     LaminarMatroid,
+    LevelAllocation,
     LinearMatroid,
     Matching,
     Matroid,
@@ -314,6 +317,23 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
         return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
 
     return [arms for arms in subsets(len(edges)) if fits(arms)]
+
+
+def lists_of_four() -> Iterable[tuple[int, ...]]:
+    """Return all lists of four arms, the empty list included."""
+    return chain.from_iterable(permutations(range(4), size) for size in range(5))
+
+
+def levels() -> LevelAllocation:
+    """Return three lines with levels, of which one is too expensive and one costs nothing."""
+    return LevelAllocation({"a": [1, 2, 9], "b": [0.0, 2.0], "c": [3]}, budget=4)
+
+
+def level_sets() -> list[tuple[int, ...]]:
+    """Return the sets of at most one level of each line that cost at most 4, by enumeration."""
+    choices = product([None, 0, 1, 2], [None, 3, 4], [None, 5])
+    sets = (tuple(arm for arm in arms if arm is not None) for arms in choices)
+    return [arms for arms in sets if sum((1, 2, 9, 0, 2, 3)[arm] for arm in arms) <= 4]
 
 
 def slates(
@@ -690,6 +710,9 @@ ORACLES = [
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
     ),
+    OracleCase("at_least_one", lambda: AtLeastOne(Knapsack([3, 2, 2, 1], 5)), knapsack_sets),
+    OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
+    OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
     OracleCase(
         "slate_quotas",
@@ -920,10 +943,7 @@ ENVIRONMENTS = [
 EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb", lambda: KLLUCB(4, 2, delta=0.1), 0.1),
-    ExplorerCase("kl_lucb_heuristic", lambda: KLLUCB(4, 2, delta=0.1, mode="heuristic")),
     ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1, slow="papers"),
-    ExplorerCase("student_lucb", lambda: cmab.StudentLUCB(4, 2, delta=0.1, epsilon=0.05), 0.1),
-    ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("lil_lucb", lambda: LilLUCB(4, 1, delta=0.1), 0.1),
     ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 1, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_rand_lucb", lambda: cmab.LilRandLUCB(4, 1, delta=0.1), 0.1),
@@ -956,19 +976,8 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
-    ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
-    ExplorerCase(
-        "track_and_stop_coins",
-        lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02),
-        0.1,
-        slow="errors places papers",
-    ),
-    ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),
-    ExplorerCase("hoeffding_race", lambda: cmab.HoeffdingRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
-    ExplorerCase("bernstein_race", lambda: cmab.BernsteinRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
     ExplorerCase("uniform_allocation", lambda: cmab.UniformAllocation(4, 2, budget=200)),
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
@@ -976,11 +985,8 @@ EXPLORERS = [
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),
-    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
-    ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
+    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200, a=2.0), slow="places"),
     ExplorerCase("gape", lambda: GapE((2, 2), budget=200, a=2.0)),
-    ExplorerCase("continuous_rejects", lambda: cmab.ContinuousRejects(4, budget=200)),
-    ExplorerCase("continuous_rejects_c", lambda: cmab.ContinuousRejects(4, budget=200, variant="C")),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),

@@ -17,7 +17,7 @@ _EXAMPLES = """examples:
   cmab campaign new spring --network friends.csv --undirected --k 3
   cmab campaign ask spring                            choose the people for the next round
   cmab campaign tell spring Bob Dora                  Bob and Dora joined
-  cmab campaign show spring                           the state, by person and by week
+  cmab campaign show spring                           the state, and a table by person
   cmab campaign export spring --out rounds.csv        all rounds as a table"""
 
 
@@ -78,10 +78,9 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--weight", metavar="NAME", dest="weight_column", help="column of the weights of ties")
     header = argparse.BooleanOptionalAction
     verb.add_argument("--header", action=header, help="whether the first line has the names of the columns")
-    verb.add_argument("--k", type=int, metavar="N", help="how many to choose in a round (default: 1)")
-    verb.add_argument("--costs", type=_path, metavar="FILE", help="table with the columns name and cost")
-    verb.add_argument("--budget", type=float, metavar="X", help="largest total cost of a round")
-    verb.add_argument("--never", action="append", default=[], metavar="NAME", help="never choose this name")
+    verb.add_argument(
+        "--k", type=int, default=1, metavar="N", help="how many to choose in a round (default: 1)"
+    )
     verb.add_argument("--largest", type=float, default=1.0, metavar="X", help="largest result of an item (1)")
     verb.add_argument("--title", metavar="TEXT", help="title (default: the name of the folder)")
     verb.add_argument("--events", metavar="PLACE", help="file or database of the events")
@@ -91,14 +90,9 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
 def _new(options: argparse.Namespace) -> Lines:
     from cmab.campaign.files import Options
     from cmab.campaign.folder import create_folder, title_of
-    from cmab.campaign.tables import size_in_words
+    from cmab.campaign.progress import size_in_words
 
-    files: dict[str, bytes] = {}
-    for given in (options.network, options.names, options.costs):
-        if given is not None:
-            if given.name in files:
-                raise ValueError(f"the files must have different names, got {given.name} twice")
-            files[given.name] = given.read_bytes()
+    given: Path = options.network or options.names
     more = {"events": options.events} if options.events else {}
     made = Options(
         title=options.title or title_of(options.folder),
@@ -109,15 +103,12 @@ def _new(options: argparse.Namespace) -> Lines:
         to_column=options.to_column,
         weight_column=options.weight_column,
         header=options.header,
-        k=1 if options.k is None and options.budget is None else options.k,
-        costs=options.costs and options.costs.name,
-        budget=options.budget,
-        never=tuple(options.never),
+        k=options.k,
         largest=options.largest,
         seed=options.seed,
         **more,
     )
-    folder = create_folder(options.folder, made, files, author=_author(options))
+    folder = create_folder(options.folder, made, {given.name: given.read_bytes()}, author=_author(options))
     yield from folder.problem.told
     yield f"made {options.folder}: {size_in_words(folder)}"
 
@@ -130,7 +121,7 @@ def _options_of_ask(verb: argparse.ArgumentParser) -> None:
 
 
 def _ask(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.reasons import reasons_of
+    from cmab.campaign.progress import reasons_of
 
     folder = _folder(options)
     if options.instead_of is not None:
@@ -164,8 +155,8 @@ def _correct(options: argparse.Namespace) -> Lines:
 
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
     """Store the report of the command line."""
+    from cmab.campaign.progress import outcome_in_words
     from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
-    from cmab.campaign.tables import outcome_in_words
 
     ways = [bool(options.entries or options.unknown), options.count is not None, options.nobody]
     if sum(ways) != 1:
@@ -221,14 +212,14 @@ def _nothing(_: argparse.ArgumentParser) -> None:
 
 
 def _undo(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import WORDS
+    from cmab.campaign.progress import WORDS
 
     event = _folder(options).undo()
     yield f"Round {event['round']}: no longer {WORDS[event['event']]}"
 
 
 def _show(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import summary_lines
+    from cmab.campaign.progress import summary_lines
 
     yield from summary_lines(_folder(options))
 
@@ -236,15 +227,15 @@ def _show(options: argparse.Namespace) -> Lines:
 def _options_of_export(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--table",
-        choices=("rounds", "people", "weeks", "estimates", "history", "all"),
+        choices=("rounds", "people", "estimates", "history"),
         default="rounds",
-        help="the table (default: rounds; all is for JSON only)",
+        help="the table (default: rounds)",
     )
-    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv, .json or .parquet file")
+    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv or .json file")
 
 
 def _export(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import exported
+    from cmab.campaign.progress import exported
 
     form = options.out.suffix.removeprefix(".").casefold()
     options.out.write_bytes(exported(_folder(options), options.table, form))
@@ -274,6 +265,6 @@ _VERBS = (
     ("correct", "replace the report of a round", _options_of_tell, _correct),
     ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
-    ("show", "show the state, by person and by week", _nothing, _show),
-    ("export", "write a table as CSV, JSON or Parquet", _options_of_export, _export),
+    ("show", "show the state, and a table by person", _nothing, _show),
+    ("export", "write a table as CSV or JSON", _options_of_export, _export),
 )

@@ -34,7 +34,7 @@ from cmab.campaign.reports import (
     rounds_of,
     without_path,
 )
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, NothingToUndoError
 from cmab.oracle import feedback_of
 from cmab.validation import shown
 
@@ -75,7 +75,7 @@ class CampaignFolder:
         is_new: bool = False,
         problem: Problem | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._author = Path(path), signature(author)
         if not (self.path / FILE).is_file():
             raise ValueError(
                 f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
@@ -200,11 +200,10 @@ class CampaignFolder:
     def _available(self, without: Iterable[str]) -> list[Hashable] | None:
         """Return the names that can be chosen, or None for all."""
         names = self.problem.names
-        left_out = {*names.find_all(self.options.never), *names.find_all(without)}
-        needed = self.options.k or 1
-        if len(names.labels) - len(left_out) < needed:
+        left_out = {*names.find_all(without)}
+        if len(names.labels) - len(left_out) < self.options.k:
             raise ValueError(
-                f"{needed} of {len(names.labels)} names must remain to choose from, got"
+                f"{self.options.k} of {len(names.labels)} names must remain to choose from, got"
                 f" {len(left_out)} that are left out"
             )
         return [label for label in names.labels if label not in left_out] if left_out else None
@@ -296,10 +295,8 @@ class CampaignFolder:
         numbers = {ticket: of.number for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
             event = self._of(author).undo()
-        except ValueError as error:
-            if "none left" in str(error):
-                raise ValueError("there is no report, correction or cancellation to undo") from None
-            raise
+        except NothingToUndoError:
+            raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
         if event.get("replaced_by") in self.campaign.pending:
             self._of(author).cancel(event["replaced_by"])
         return event | {"round": numbers[event["ticket"]]}
@@ -310,8 +307,8 @@ class CampaignFolder:
         If a block of `reading` has read the events, the action is refused if the campaign has newer events.
         """
         found, self._history = self._history, None
-        campaign = self.campaign if author is None else self.campaign.signed(signature(author))
-        return campaign if found is None else campaign.expecting(len(found))
+        by = self._author if author is None else signature(author)
+        return self.campaign.signed(by, n_events=None if found is None else len(found))
 
     def _asked(self, of: Round, report: Report) -> tuple[Hashable, ...]:
         """Return the people that were really asked and came."""
@@ -464,8 +461,3 @@ def create_folder(
 def title_of(folder: Path) -> str:
     """Return the title of a new campaign, from the name of its folder."""
     return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
-
-
-def labels_of(names: Iterable[Hashable]) -> str:
-    """Return names for a sentence."""
-    return ", ".join(map(str, names))

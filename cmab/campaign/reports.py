@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cmab.campaign.files import Names, clean, number_in, short
+from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
 if TYPE_CHECKING:
@@ -95,43 +96,35 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
     is_network : bool
         Whether people join along the ties of a network.
     """
+    rows = list(history)
+    replaced = [row for row in rows if "replaced_by" in row]
+    former = {row["replaced_by"]: row["ticket"] for row in replaced if not row["undone"]}
+    withdrawn = {row["replaced_by"] for row in replaced if row["undone"]}
     rounds: list[Round] = []
-    tickets: dict[int, int] = {}
     found: dict[int, Round] = {}
-    withdrawn: set[int] = set()
-    for event in history:
-        kind, by = event["event"], event.get("author") or ""
-        if "ticket" in event or kind == "undo":
-            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
-            tickets[event["line"]] = ticket
-        if kind == "ask":
-            of = Round(len(rounds) + 1, event["at"], event["names"], author=by, ticket=ticket)
-            of.planned = of.names
+    for each in standing_of(rows):
+        of = found[each.asked["ticket"]] = _round_of(each, is_network)
+        if of.ticket in former:  # it takes the place of the round before
+            old = found[former[of.ticket]]
+            of.number, of.planned, of.former = old.number, old.planned, (*old.former, old.ticket)
+            rounds[old.number - 1] = of
+        elif of.state != "cancelled" or of.ticket not in withdrawn:
+            of.number = len(rounds) + 1
             rounds.append(of)
-            found[ticket] = of
-        elif kind == "cancel" and "replaced_by" in event and not event["undone"]:
-            new, old = (
-                rounds.pop(),
-                found[ticket],
-            )  # the ask before this event takes the place of the old round
-            new.number, new.planned, new.former = old.number, old.planned, (*old.former, old.ticket)
-            rounds[old.number - 1] = found[ticket] = new
-        elif kind in ("tell", "correct", "cancel") and not event["undone"]:
-            of = found[ticket]
-            of.told, of.author, of.corrected = event["at"], by, kind == "correct"
-            if kind == "cancel":
-                of.state = "cancelled"
-            else:
-                of.state = "reported"
-                _take(of, event, is_network)
-        if event["line"] in tickets:
-            found[tickets[event["line"]]].mark = event["line"]
-        if kind == "cancel" and "replaced_by" in event and event["undone"]:
-            withdrawn.add(event["replaced_by"])
-    rounds = [of for of in rounds if of.state != "cancelled" or of.ticket not in withdrawn]
-    for number, of in enumerate(rounds, 1):
-        of.number = number
     return rounds
+
+
+def _round_of(each: Standing, is_network: bool) -> Round:
+    """Return the round of a ticket, without a number."""
+    last: dict[str, Any] = each.told or each.closed or {}
+    state: State = "reported" if each.told else "cancelled" if each.closed else "waiting"
+    of = Round(0, each.asked["at"], each.asked["names"], state, last.get("at"))
+    of.author = (last or each.asked).get("author", "")
+    of.corrected, of.planned = last.get("event") == "correct", of.names
+    of.ticket, of.mark = each.asked["ticket"], each.mark
+    if each.told is not None:
+        _take(of, each.told, is_network)
+    return of
 
 
 def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:

@@ -647,11 +647,9 @@ class Standings:
                 if f"{part} mean" in row:
                     mean, low, high = (row[f"{part} {name}"] for name in ("mean", "low", "high"))
                     short[f"{head}mean"] = _two(mean)
-                    short[f"{head}95 %"] = None if np.isnan(mean) else f"{_two(low)} - {_two(high)}"
+                    if part == "open":
+                        short["95 %"] = None if np.isnan(mean) else f"{_two(low)} - {_two(high)}"
                     short[f"{head}worst"] = _two(row[f"{part} worst"])
-                    share = row[f"{part} close"]
-                    short[f"{head}within 1.5"] = None if np.isnan(share) else f"{100.0 * share:.0f} %"
-                    short[f"{head}tail"] = _two(row[f"{part} largest tail"])
             rows.append(short | {"us a round": _two(row["microseconds"])})
         return text(rows, form)
 

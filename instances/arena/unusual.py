@@ -340,7 +340,7 @@ def used_part(rng: Rng, *, n: int, k: int, unused: int, means: Any = uniform) ->
 
 
 def routes_in_a_city(rng: Rng, *, n: int, routes: int) -> Made:
-    """Draw roads between two places of a graph with many other streets, on which no route lies."""
+    """Draw roads between two places of a graph with many other streets, on which there is no route."""
     graph: nx.Graph[Any] = nx.gnm_random_graph(n, 4 * n, seed=seed_of(rng))
     for i in range(routes):
         graph.add_edge("s", ("road", i), road=True)

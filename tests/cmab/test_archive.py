@@ -1,6 +1,5 @@
 """Archives: a saved session plays the identical future, and what cannot be one is refused."""
 
-import io
 from collections import namedtuple
 from dataclasses import dataclass
 
@@ -68,10 +67,6 @@ def test_tickets_of_a_saved_session_keep_their_context(tmp_path):
     loaded = Session.load(tmp_path / "s.npz", CTS(TopK(4, 2)))
     assert loaded._open[0].context.available.tolist() == [True, True, False, True]
     assert loaded.support == (-np.inf, 2.0)
-    with (tmp_path / "s.npz").open("rb") as file:
-        assert Session.load(file, CTS(TopK(4, 2))).pending == (0,)
-    with pytest.raises(TypeError, match="open for bytes"):
-        session.save(io.StringIO())
 
 
 def test_damaged_bytes_are_refused():

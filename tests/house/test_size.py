@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (41_020, 114),
-    "oracles": (15_930, 41),
-    "instances": (7_010, 30),
-    "tests": (36_140, 205),
+    "cmab": (38_550, 112),
+    "oracles": (16_250, 42),
+    "instances": (6_970, 30),
+    "tests": (34_900, 199),
 }
 
 

@@ -24,15 +24,14 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
+from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words, size_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.campaign.tables import FORMATS, TABLES, exported, outcome_in_words, size_in_words
 from cmab.errors import NewerEventsError
 
 ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
-    "parquet": "application/vnd.apache.parquet",
 }
 _LONGEST_LIST = 5_000
 
@@ -93,7 +92,6 @@ def state(context: Reader, slug: str) -> Response:
             state=views.state_of(opened),
             outcome=outcome_in_words,
             when=views.when,
-            day=views.day,
         )
 
 
@@ -137,7 +135,7 @@ def export(context: Reader, slug: str) -> Response:
 @ROUTER.get("/c/{slug}/export/{table}.{form}")
 def download(context: Reader, slug: str, table: str, form: str) -> Response:
     """Return a table as a file."""
-    if form not in FORMATS or (table not in TABLES and (table, form) != ("all", "json")):
+    if form not in FORMATS or table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
         return attachment(exported(opened.folder, table, form), f"{slug}-{table}.{form}", _KINDS[form])
@@ -362,7 +360,6 @@ def _settings(context: Context, opened: Opened, message: str = "", status: int =
         form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
         read=folder.problem.told,
         ties=folder.options.ties,
-        never=folder.options.never,
     )
 
 
@@ -454,15 +451,7 @@ def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
         values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
         values["header"] = {"yes": True, "no": False}.get(context.text("header"))
         values |= {name: context.text(name) or None for name in ("from_column", "to_column", "weight_column")}
-    k, budget = context.text("k"), context.text("budget")
-    if "costs" in context.files:
-        values["costs"] = _add(files, context.files["costs"], "costs")
-        values["budget"] = _number("the budget", budget or "0")
-    elif budget:
-        raise ValueError("a budget needs a table of costs")
-    else:
-        values["k"] = _whole("the number to choose", k or "1")
-    values["never"] = tuple(filter(None, map(clean, context.text("never").splitlines())))
+    values["k"] = _whole("the number to choose", context.text("k") or "1")
     return Options(**values), files
 
 

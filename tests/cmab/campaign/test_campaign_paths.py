@@ -2,9 +2,8 @@
 
 import pytest
 
-from cmab.campaign.reasons import Reason
+from cmab.campaign.progress import Reason, different_people
 from cmab.campaign.reports import Round, without_path
-from cmab.campaign.tables import different_people
 from oracles import DirectedGraph
 
 NAMES = ("Ann", "Bob", "Carl", "Dora")
@@ -41,7 +40,7 @@ def test_different_people_are_counted_once():
 
 
 def test_a_person_that_was_asked_often_is_not_called_less_known():
-    told = [Reason("Ann", 1.0, 0.5, 2.0, "explored", n).why(is_network=True) for n in (1, 2)]
+    told = [Reason("Ann", 1.0, "explored", n).in_words(is_network=True) for n in (1, 2)]
     assert "less known" in told[0] and "less known" not in told[1]
-    first = Reason("Ann", 1.0, 0.5, 2.0, "known", 0, is_first=True).why(is_network=True)
+    first = Reason("Ann", 1.0, "known", 0, is_first=True).in_words(is_network=True)
     assert first == "Never asked before; among the best by the shape of the network."
