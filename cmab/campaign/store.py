@@ -574,8 +574,8 @@ def _reason(error: Any) -> str:
     return " ".join(str(error).split())
 
 
-#: Held by each call of SQLite, and while the process forks. A child cannot use a connection of its parent, and
-#: SQLite keeps the locks of a file for the whole process, so all connections are closed before a fork.
+#: Held by each call of SQLite, and while the process forks. A child cannot use a connection of its parent,
+#: and SQLite keeps the locks of a file for the whole process, so all connections are closed before a fork.
 _sqlite = threading.Lock()
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
