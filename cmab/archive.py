@@ -5,7 +5,6 @@ A policy is not stored but described by its import path and its parameters, so t
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import hashlib
 import io
@@ -69,28 +68,6 @@ def unpacked(data: bytes, name: object = "the archive") -> tuple[Any, dict[str, 
         ) from None
 
 
-def read_bytes(source: Any) -> tuple[bytes, object]:
-    """Return the contents of a path, a binary file object or bytes, and a name for messages."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        return bytes(source), "the bytes"
-    if hasattr(source, "read"):
-        data = source.read()
-        if not isinstance(data, bytes):
-            raise TypeError(f"path must be a path or a file that is open for bytes, got {shown(source)}")
-        return data, "the file object"
-    return Path(source).read_bytes(), source
-
-
-def write(to: Any, data: bytes) -> None:
-    """Write an archive to a path, completely or not at all, or to a binary file object."""
-    if not hasattr(to, "write"):
-        write_bytes(to, data)
-    elif isinstance(to, io.TextIOBase):
-        raise TypeError(f"path must be a path or a file that is open for bytes, got {shown(to)}")
-    else:
-        to.write(data)
-
-
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to `path` completely or not at all, and replace an existing file.
 
@@ -110,29 +87,6 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def copied(state: Any) -> Any:
-    """Return a deep copy of a state, faster than `copy.deepcopy` for dataclasses of arrays and numbers.
-
-    Attributes with an underscore that are no fields are caches, which the copy shares.
-    """
-    kind = type(state)
-    if kind in _ATOMS:
-        return state
-    if kind is np.ndarray and not state.dtype.hasobject:
-        return state.copy()
-    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__slots__"):
-        return copy.deepcopy(state)
-    twin, fields = object.__new__(kind), kind.__dataclass_fields__
-    # A subclass of the dataclass may have attributes that are not fields.
-    for name, part in state.__dict__.items():
-        if type(part) is np.ndarray and not part.dtype.hasobject:
-            twin.__dict__[name] = part.copy()
-        else:
-            is_shared = type(part) in _ATOMS or (name.startswith("_") and name not in fields)
-            twin.__dict__[name] = part if is_shared else copied(part)
-    return twin
 
 
 def flattened(value: Any, name: str, arrays: dict[str, AnyArray]) -> Any:
@@ -228,26 +182,6 @@ def generator_from(kept: Mapping[str, Any]) -> np.random.Generator:
     bits = kind(np.random.SeedSequence(**{**seeds, "spawn_key": tuple(seeds["spawn_key"])}) if seeds else 0)
     bits.state = kept["state"]
     return np.random.Generator(bits)
-
-
-def position_of(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the state of a generator and its number of children, which change when it draws or spawns."""
-    spawned = getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
-    return {**rng.bit_generator.state, "spawned": spawned}
-
-
-def moved(rng: np.random.Generator, position: Mapping[str, Any]) -> np.random.Generator:
-    """Return `rng` at a position.
-
-    If the number of children differs, a new generator is returned, because numpy can only increase it.
-    """
-    state, seeds = dict(position), rng.bit_generator.seed_seq
-    spawned = state.pop("spawned")
-    if isinstance(seeds, np.random.SeedSequence) and seeds.n_children_spawned != spawned:
-        counted = np.random.SeedSequence(**{**seeds.state, "n_children_spawned": spawned})
-        rng = np.random.Generator(type(rng.bit_generator)(counted))
-    rng.bit_generator.state = state
-    return rng
 
 
 def described(policy: Any) -> dict[str, Any]:

@@ -30,14 +30,14 @@ _EXAMPLES = """examples:
 #: function of the parsed options that yields the lines to print. Another package names such a function in an
 #: entry point of the group ``cmab.commands``.
 COMMANDS = {
-    "demo": ("instances.demos.command:demo", "compare learners on an example problem"),
+    "demo": ("instances.demos:demo", "compare learners on an example problem"),
     "arena": ("instances.arena.command:arena", "compare all policies, and yours, on many problems"),
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
     "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
     "serve": ("cmab.campaign.page.command:serve", "show the local page of campaigns"),
     "graph": ("oracles.stores.command:graph", "convert, inspect and repair stores of graphs"),
+    "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of when they are used"),
     "list": ("cmab.cli:list_classes", "list the policies, explorers, oracles and environments"),
-    "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of in the first run"),
 }
 _APPLICATIONS = {"campaigns", "demos", "reproduce", "arena", "datasets", "networks", "stores"}
 GROUPS = ("policies", "explorers", "oracles", "environments")
@@ -191,15 +191,21 @@ def _warm_up(_: argparse.Namespace) -> Iterator[str]:
     from cmab import CTS, CUCB, AdaptiveCTS, LilRandLUCB, LUCBPlusPlus, Session, identify, simulate
     from cmab.compiled import interpret
     from instances import BernoulliArms, IndependentCascade, SemiBandit
-    from oracles import InfluenceMaximization, Matching, ShortestPath, TopK
+    from oracles import GraphicMatroid, InfluenceMaximization, Matching, ShortestPath, TopK
 
     network = nx.karate_club_graph()
-    linear = (TopK(6, 2), Matching(nx.complete_bipartite_graph(3, 3)), ShortestPath(network, 0, 33))
-    places: list[Any] = [SemiBandit(BernoulliArms([0.5] * oracle.n_arms), oracle) for oracle in linear]
-    spread = InfluenceMaximization(network, k=2)
-    places.append(IndependentCascade(network, 0.1, k=2))
+    linear = (
+        TopK(6, 2),
+        GraphicMatroid(network),
+        Matching(nx.complete_bipartite_graph(3, 3)),
+        ShortestPath(network, 0, 33),
+    )
+    places: dict[Any, Any] = {
+        oracle: SemiBandit(BernoulliArms([0.5] * oracle.n_arms), oracle) for oracle in linear
+    }
+    places[InfluenceMaximization(network, k=2)] = IndependentCascade(network, 0.1, k=2)
     with interpret(False):
-        for oracle, place in zip((*linear, spread), places, strict=True):
+        for oracle, place in places.items():
             for policy in (AdaptiveCTS(oracle), CTS(oracle), CUCB(oracle)):
                 simulate(policy, place, 20, replications=2, rng=0)
                 Session(policy, rng=0).ask()

@@ -416,8 +416,7 @@ class Ticket:
     pulls : int
         The number of outcomes to observe of each arm; different from 1 only for explorers.
     session : str
-        The session that issued the ticket. A session rejects tickets of other sessions, and tickets of a copy
-        of itself that chose another super arm under the same number.
+        The session that issued the ticket. A session rejects tickets of other sessions.
     context : Context or None
         The context of the round.
     gone : int

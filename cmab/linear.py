@@ -195,9 +195,6 @@ def minimum(
     return theta
 
 
-_MOST_LOGISTIC_STEPS = 100
-
-
 def expected(scores: FloatArray) -> FloatArray:
     """Return ``1 / (1 + exp(-score))`` without overflow.
 
@@ -241,35 +238,12 @@ def posterior_mode(
         away, scores = theta - centre, rows @ theta
         return float(0.5 * away @ precision @ away + (np.logaddexp(0.0, scores) - outcomes * scores).sum())
 
-    if len(rows) == 1:
-        # The mode is on the line through the centre along V^-1 x: it is centre + s V^-1 x.
-        along = solve_definite(precision, rows[0])
-        step_size = _root(float(outcomes[0]), float(rows[0] @ centre), float(rows[0] @ along))
-        return centre + step_size * along
-
     def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         means = expected(rows @ theta)
         slope = precision @ (theta - centre) + rows.T @ (means - outcomes)
         return slope, precision + (rows.T * (means * (1.0 - means))) @ rows
 
     return minimum(loss, derivatives, centre)
-
-
-def _root(outcome: float, score: float, width: float) -> float:
-    """Return the s with ``s = outcome - 1 / (1 + exp(-(score + s width)))``; `width` is at least 0."""
-    low, high = outcome - 1.0, outcome
-    s = 0.5 * (low + high)
-    for _ in range(_MOST_LOGISTIC_STEPS):
-        mean = 0.5 * (1.0 + math.tanh(0.5 * (score + s * width)))
-        excess = s - outcome + mean
-        low, high = (low, s) if excess > 0.0 else (s, high)
-        # Newton's step, or bisection if Newton's step leaves the interval.
-        then = s - excess / (1.0 + width * mean * (1.0 - mean))
-        then = then if low < then < high else 0.5 * (low + high)
-        if abs(then - s) <= 1e-15:
-            break
-        s = then
-    return s
 
 
 def chances(utilities: FloatArray) -> FloatArray:
@@ -512,8 +486,6 @@ class LinearStatistics:
         features: FloatArray,
         outcomes: FloatArray,
         group: IntArray | None = None,
-        *,
-        is_diagonal: bool = False,
     ) -> None:
         """Add the outcomes of one round, in [0, 1], with means ``1 / (1 + exp(-x . theta))``.
 
@@ -524,8 +496,6 @@ class LinearStatistics:
         ----------
         features, outcomes, group
             As in `update`.
-        is_diagonal : bool
-            Whether only the diagonal of the Hessian is added to V.
         """
         with _WRITING:
             for number, own in _parts(group):
@@ -534,8 +504,8 @@ class LinearStatistics:
                 theta = posterior_mode(prior, centre, rows, outcomes[own])
                 means = expected(rows @ theta)
                 scaled = rows * np.sqrt(means * (1.0 - means))[:, None]
-                # Chapelle and Li (2011), Algorithm 3: q_i += sum of x_ij^2 p_j (1 - p_j), the diagonal.
-                prior += np.diag((scaled**2).sum(axis=0)) if is_diagonal else scaled.T @ scaled
+                # Chapelle and Li (2011), Algorithm 3, with the whole Hessian instead of its diagonal.
+                prior += scaled.T @ scaled
                 self.moment[number] = prior @ theta
             self.rounds += 1
 

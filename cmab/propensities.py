@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from cmab.archive import position_of
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.feedback import Context
 from cmab.oracle import Oracle
@@ -36,8 +35,6 @@ class Propensity:
         The standard error of `chance`; 0 if it is exact.
     by_position : FloatArray, shape (size,)
         The probability with which each entry is chosen for its position in the super arm.
-    by_entry : FloatArray, shape (size,)
-        The probability with which each entry is chosen for any position.
     draws : int
         The number of calls of `select`; 0 if the policy chooses this super arm with certainty.
 
@@ -59,7 +56,6 @@ class Propensity:
     chance: float
     error: float
     by_position: FloatArray
-    by_entry: FloatArray
     draws: int
 
 
@@ -114,32 +110,31 @@ def estimate_propensity(
     n = integer("draws", draws, 1)
     given = arm_indices("super_arm", super_arm, policy.oracle.n_choices)
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-    before = pickle.dumps(position_of(generator))  # some generators keep arrays
+    before = pickle.dumps(generator)
     first = np.asarray(policy.select(state, generator, context))
-    if pickle.dumps(position_of(generator)) == before:
+    if pickle.dumps(generator) == before:
         # Without random numbers, every call returns this super arm.
-        here, anywhere, is_same = _compared(given, first)
-        return Propensity(float(is_same), 0.0, here.astype(np.float64), anywhere.astype(np.float64), 0)
-    hits, at, among = 0, np.ones(len(given)), np.ones(len(given))
-    drawn = first
+        here, is_same = _compared(given, first)
+        return Propensity(float(is_same), 0.0, here.astype(np.float64), 0)
+    hits, at, drawn = 0, np.ones(len(given)), first
     for number in range(n):
         if number:
             drawn = np.asarray(policy.select(state, generator, context))
-        here, anywhere, is_same = _compared(given, drawn)
-        hits, at, among = hits + is_same, at + here, among + anywhere
+        here, is_same = _compared(given, drawn)
+        hits, at = hits + is_same, at + here
     exact = policy.propensity(state, given, context)
     if exact is not None:
-        return Propensity(float(exact), 0.0, at / (n + 1), among / (n + 1), n)
+        return Propensity(float(exact), 0.0, at / (n + 1), n)
     chance = (hits + 1) / (n + 1)
-    return Propensity(chance, math.sqrt(chance * (1.0 - chance) / n), at / (n + 1), among / (n + 1), n)
+    return Propensity(chance, math.sqrt(chance * (1.0 - chance) / n), at / (n + 1), n)
 
 
-def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, BoolArray, bool]:
-    """Return whether each entry of `given` is at its place in `drawn`, is in it, and whether they agree."""
+def _compared(given: IntArray, drawn: IntArray) -> tuple[BoolArray, bool]:
+    """Return whether each entry of `given` is at its place in `drawn`, and whether they agree."""
     at = np.zeros(len(given), np.bool_)
     shared = min(len(given), len(drawn))
     at[:shared] = given[:shared] == drawn[:shared]
-    return at, np.isin(given, drawn), len(given) == len(drawn) and bool(at.all())
+    return at, len(given) == len(drawn) and bool(at.all())
 
 
 def uniform_chance(oracle: Oracle, super_arm: IntArray, context: Context | None) -> float | None:

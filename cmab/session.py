@@ -6,10 +6,10 @@ import math
 import os
 import secrets
 import threading
-import zlib
 from collections.abc import Collection, Sequence
 from copy import deepcopy
-from typing import IO, Any, Generic, overload
+from pathlib import Path
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Session(Generic[State]):
         self.state: State = learner.initial_state(self.rng)
         self._is_explorer = isinstance(learner, Explorer)
         self._set_support(support)
-        # The name tells the tickets of this session from those of other sessions and of copies.
+        # The name tells the tickets of this session from those of other sessions.
         self._id = secrets.token_hex(8)
         self._asked = 0
         self._open: dict[int, Ticket] = {}
@@ -114,7 +114,7 @@ class Session(Generic[State]):
     def __getstate__(self) -> dict[str, Any]:
         # A copy or pickle has its own lock, state and generator, all from the same moment.
         with self._lock:
-            own = {"_open": dict(self._open), "state": archive.copied(self.state), "rng": deepcopy(self.rng)}
+            own = {"_open": dict(self._open), "state": deepcopy(self.state), "rng": deepcopy(self.rng)}
             return {**self.__dict__, **own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -189,14 +189,12 @@ class Session(Generic[State]):
                 chosen = check_choice(policy, chosen, context)
             # The caller may change the returned array, so the session keeps its own copy.
             kept = chosen.copy()
-            # A checksum in the name of the session tells the tickets of its copies apart.
-            name = f"{self._id}:{zlib.crc32(kept.tobytes()):08x}"
-            ours = Ticket(number, kept, pulls, name, context)
+            ours = Ticket(number, kept, pulls, self._id, context)
             if self._reserves:
                 policy.reserve(self.state, ours)
             self._open[number] = ours
             self._asked += 1
-            return Ticket(number, chosen, pulls, name, context)
+            return Ticket(number, chosen, pulls, self._id, context)
 
     def cancel(self, ticket: Ticket | int) -> None:
         """Close a ticket without feedback; the policy learns nothing from it.
@@ -272,21 +270,15 @@ class Session(Generic[State]):
                     f"ticket must be given unless exactly one is pending, got {len(self._open)} pending"
                 )
             return next(iter(self._open.values()))
-        if isinstance(ticket, Ticket) and ticket.session.rpartition(":")[0] != self._id:
+        if isinstance(ticket, Ticket) and ticket.session != self._id:
             raise ValueError(f"ticket must be of this session, got number {ticket.number} of another one")
         number = integer("ticket", ticket.number if isinstance(ticket, Ticket) else ticket)
         if number not in self._open:
             pending = f"one of {shown(list(self._open))}" if self._open else "but none is"
             raise ValueError(f"ticket must be pending, {pending}, got {number}")
-        found = self._open[number]
-        if isinstance(ticket, Ticket) and ticket.session != found.session:
-            raise ValueError(
-                f"ticket must be of this session, got number {number} of a copy of it, or of one loaded"
-                " from the same file, which chose another super arm"
-            )
-        return found
+        return self._open[number]
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state, the open tickets and the random generator to `path`, for `load`.
 
         A loaded session makes exactly the same choices as this one. The file is a NumPy archive without
@@ -295,19 +287,17 @@ class Session(Generic[State]):
 
         Parameters
         ----------
-        path : str, path-like or binary file object
-            The path of the file, or an object with a method ``write`` that takes bytes.
+        path : str or path-like
+            The path of the file.
 
         Raises
         ------
-        TypeError
-            If `path` is a file that is open for text.
         ValueError
             As in `to_bytes`.
         OSError
             If the file cannot be written. An existing file at a path then stays unchanged.
         """
-        archive.write(path, self.to_bytes())
+        archive.write_bytes(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """Return the contents of the file that `save` writes; `load` accepts them as well.
@@ -344,7 +334,7 @@ class Session(Generic[State]):
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike[str] | bytes | IO[bytes],
+        path: str | os.PathLike[str] | bytes,
         policy: Policy[State] | Oracle,
         *,
         accept_changes: bool = False,
@@ -353,9 +343,8 @@ class Session(Generic[State]):
 
         Parameters
         ----------
-        path : str, path-like, bytes or binary file object
-            The path of a file that `save` wrote, an object with a method ``read`` that returns its contents,
-            or the bytes of `to_bytes`.
+        path : str, path-like or bytes
+            The path of a file that `save` wrote, or the bytes of `to_bytes`.
         policy : Policy, Explorer or Oracle
             The same policy or oracle, constructed again. Its base arms must be those of the saved session in
             the same order, so a graph must be read in the same order of nodes and edges.
@@ -372,7 +361,10 @@ class Session(Generic[State]):
         """
         if not isinstance(policy, Oracle):
             check_policy_instance(policy)
-        data, name = archive.read_bytes(path)
+        if isinstance(path, bytes):
+            data, name = path, "the bytes"
+        else:
+            data, name = Path(path).read_bytes(), str(path)
         document, arrays = archive.unpacked(data, name)
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise ValueError(f"{name} must be a session that this version of cmab saved, got another format")

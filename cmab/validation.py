@@ -225,8 +225,8 @@ def entries(name: str, values: ArrayLike | Set[int]) -> AnyArray:
         raise ValueError(f"{name} must be a 1-D integer array, got {shown(values)}") from None
 
 
-def ends(name: str, value: tuple[float, float]) -> tuple[float, float]:
-    """Return two finite numbers. Raise ``ValueError`` unless the first is at most the second."""
+def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
+    """Return two finite numbers. Raise ``ValueError`` unless the first is smaller than the second."""
     # An iterator can be read only once, and a set has no order.
     given: object = value
     is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
@@ -236,14 +236,6 @@ def ends(name: str, value: tuple[float, float]) -> tuple[float, float]:
         low, high = (real(name, end) for end in value)
     except ValueError:
         raise ValueError(f"{name} must be two finite numbers (low, high), got {shown(value)}") from None
-    if not low <= high:
-        raise ValueError(f"{name} must be an interval (low, high) with low <= high, got {shown(value)}")
-    return low, high
-
-
-def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
-    """Return two finite numbers. Raise ``ValueError`` unless the first is smaller than the second."""
-    low, high = ends(name, value)
     if not (low < high and math.isfinite(high - low)):
         raise ValueError(f"{name} must be an interval (low, high) with low < high, got {shown(value)}")
     return low, high

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
@@ -16,7 +17,7 @@ project = "cmab"
 author = "The cmab developers"
 copyright = "2026, the cmab developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc"]
-extensions += ["sphinx_design", "sphinx_gallery.gen_gallery"]
+extensions += ["sphinx_gallery.gen_gallery"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
@@ -24,9 +25,11 @@ sphinx_gallery_conf = {
     "min_reported_time": 60,
     "thumbnail_size": (640, 448),
     "reset_modules": ("matplotlib", "seaborn", "fresh_looks.forget"),
+    # The data of this page come from a package that `pip install --no-deps bfcl-eval` adds.
+    "expected_failing_examples": [] if find_spec("bfcl_eval") else ["gallery/plot_tools.py"],
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 release = cmab.__version__
@@ -38,7 +41,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "collapse_navigation": True,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
         "index": [],
@@ -73,6 +76,16 @@ suppress_warnings = ["myst.xref_missing"]
 PUBLIC = [thing for *_, thing in namespace_pages.names()]
 #: The namespaces in which a name of a page may stand; the package before it may be left out.
 SPACES = ["", *(f"{namespace}." for namespace in namespace_pages.NAMESPACES)]
+
+
+def add_contents(app, page, source):
+    """Make the table of contents of an index page from the links of its lists, so that the page is plain Markdown."""
+    if page.rpartition("/")[2] == "index" and page != "auto_gallery/index":
+        items = "\n".join(line for line in source[0].splitlines() if line.startswith("- "))
+        links = [f"{title} <{place}>" for title, place in re.findall(r"\[([^\]]+)\]\(([^\s)]+)\.md\)", items)]
+        links += ["Examples <auto_gallery/index>"] if page == "index" else []
+        links += [f"/api/{name}" for name in namespace_pages.FURTHER] if page == "reference/index" else []
+        source[0] += "\n".join(["\n```{toctree}", ":hidden:", "", *links, "```", ""])
 
 
 def show_public_bases(app, name, cls, options, bases):
@@ -123,6 +136,7 @@ def write_plain_pages(app, failure):
 def setup(app):
     """Write the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, _: namespace_pages.write(Path(app.srcdir) / "api"))
+    app.connect("source-read", add_contents)
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", show_defaults)
     app.connect("doctree-resolved", link_names)

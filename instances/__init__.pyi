@@ -21,7 +21,6 @@ from .corrupted import Corrupted as Corrupted
 from .coverage import Coverage as Coverage
 from .graphs import constant_probabilities as constant_probabilities
 from .graphs import trivalency as trivalency
-from .graphs import uniform_probabilities as uniform_probabilities
 from .graphs import weighted_cascade as weighted_cascade
 from .lists import CascadeModel as CascadeModel
 from .lists import DependentClickModel as DependentClickModel

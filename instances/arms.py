@@ -35,7 +35,7 @@ from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, check_super_arm
 from cmab.parameters import described
-from cmab.validation import ends, frozen, listed, real, shown, vector
+from cmab.validation import frozen, interval, listed, real, shown, vector
 
 
 @lean_kernel
@@ -294,7 +294,7 @@ class EmpiricalArms(Arms):
     """
 
     def __init__(self, samples: Sequence[ArrayLike], support: tuple[float, float] = (0.0, 1.0)) -> None:
-        low, high = ends("support", support)
+        low, high = interval("support", support)
         given = listed("samples", samples, "outcomes")
         recorded = [vector(f"samples[{i}]", values, None, low, high) for i, values in enumerate(given)]
         empty = [i for i, values in enumerate(recorded) if len(values) == 0]

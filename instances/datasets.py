@@ -215,7 +215,7 @@ def network(name: str = "nobel-germany", *, file: AnyPath | None = None) -> nx.G
         graph.add_nodes_from((node["name"], {"pos": tuple(node["pos"])}) for node in read["nodes"])
         for edge in read["edges"]:
             graph.add_edge(names[edge["source"]], names[edge["target"]], length=float(edge["dist"]))
-        lengths = [length for *_, length in graph.edges(data="length")]
+        lengths = [float(edge["dist"]) for edge in read["edges"]]
         if len(graph) < len(read["nodes"]) or not (np.isfinite(lengths).all() and len(lengths)):
             raise ValueError("nodes must have different names, and edges finite lengths")
     return graph

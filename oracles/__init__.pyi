@@ -31,6 +31,8 @@ from .influence import TriggeringInfluence as TriggeringInfluence
 from .influence import TriggeringModel as TriggeringModel
 from .influence import edge_features as edge_features
 from .influence import in_degree_groups as in_degree_groups
+from .levels import LevelAllocation as LevelAllocation
+from .lists import CostAwareCascade as CostAwareCascade
 from .lists import DependentClickLists as DependentClickLists
 from .lists import RankedTopK as RankedTopK
 from .lists import Slate as Slate
@@ -51,5 +53,6 @@ from .programs import PuLPOracle as PuLPOracle
 from .steiner_trees import SteinerTree as SteinerTree
 from .stores import StoredGraph as StoredGraph
 from .stores import convert_graph as convert_graph
+from .submodular import AtLeastOne as AtLeastOne
 from .submodular import SubmodularOracle as SubmodularOracle
 from .top_k import TopK as TopK

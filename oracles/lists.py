@@ -22,6 +22,7 @@ from cmab.validation import (
     listed,
     one_of,
     place_of,
+    real,
     real_array,
     shown,
     vector,
@@ -307,12 +308,12 @@ class RankedTopK(Oracle):
             raise self._none_within(available)
         return free[self._ranked(values[free])]
 
-    def _uniform_family(self, available: BoolArray) -> tuple[int, int]:
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number of lists of k available arms, and k."""
         available = self._check_available(available)
         return math.perm(int(available.sum()), self.k), self.k
 
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Kernel | None:
         return Kernel(solve_ranked, np.array([self.k]))
 
     def _ranked(self, values: FloatArray) -> IntArray:
@@ -378,6 +379,95 @@ class RankedTopK(Oracle):
     def smoothness(self) -> Smoothness:
         """Return ``k x``; the constant modulated by triggering is 1."""
         return Smoothness.linear(self.k)
+
+
+class CostAwareCascade(RankedTopK):
+    """Ordered lists of any length that are tried from the top until an entry succeeds, at a cost each. Exact.
+
+    For example, models are asked from cheap to strong until an answer passes a check. An entry succeeds with
+    the probability `mean`, independently of the others. The reward of a list is `value` if an entry succeeds,
+    minus the costs of the entries that were tried. The oracle finds the best order and the place to stop: a
+    list has all entries with ``mean x value`` above their cost, in increasing order of ``cost / mean``. Ties
+    go to the lower index. The list is empty if no entry is worth its cost.
+
+    Parameters
+    ----------
+    costs : array_like, shape (n_arms,)
+        The cost of each entry when it is tried, at least 0.
+    value : float
+        The value of a success, positive, in the unit of the costs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import CostAwareCascade
+    >>> oracle = CostAwareCascade(costs=[0.02, 0.1, 0.5, 0.4], value=1.0)
+    >>> means = np.array([0.5, 0.8, 0.9, 0.3])
+    >>> models = oracle.solve(means, np.random.default_rng(0))
+    >>> models, round(oracle.expected_reward(models, means), 3)
+    (array([0, 1, 2]), 0.87)
+    >>> seen = oracle.feedback_of(models, clicked=1)    # model 0 failed, and model 1 passed the check
+    >>> seen.arms, seen.outcomes, seen.reward
+    (array([0, 1]), array([0., 1.]), 0.88)
+
+    Notes
+    -----
+    Exchanging two neighbours shows the order. An entry before a list of reward W adds
+    ``mean (value - W) - cost``. This is positive for all entries with ``cost / mean < value`` if the list has
+    only entries of a larger ratio, because then ``value - W`` is above the ratio of the entry.
+
+    References
+    ----------
+    R. Zhou, C. Gan, J. Yang, C. Shen: Cost-aware Cascading Bandits, IJCAI 2018 (from memory).
+    """
+
+    def __init__(self, costs: ArrayLike, value: float = 1.0) -> None:
+        self.costs = frozen(vector("costs", costs, low=0.0))
+        super().__init__(len(self.costs), len(self.costs))
+        self.value = real("value", value, 0.0, inside=True)
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the entries that are worth their cost, best ratio first."""
+        means = self._check_means(means)
+        worthy = np.flatnonzero(means * self.value > self.costs)
+        return worthy[np.argsort(self.costs[worthy] / means[worthy], kind="stable")]
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        available = self._check_available(available)
+        return self.solve(np.where(available, self._check_means(means), 0.0), rng)
+
+    def kernel(self) -> None:
+        return None
+
+    def _uniform_family(self, available: BoolArray) -> None:
+        return None
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        """Return True, because lists of all lengths are feasible."""
+        self._check_entries(super_arm)
+        return True
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        reached = self.triggering_probabilities(super_arm, means)
+        return float(reached @ (self._check_means(means) * self.value - self.costs))
+
+    def feedback_of(self, super_arm: IntArray, **report: Any) -> Feedback:
+        """Return the feedback of a list of which the successful entry is known.
+
+        Parameters
+        ----------
+        super_arm : IntArray, shape (size,)
+            The list.
+        **report
+            The argument ``clicked``: the entry that succeeded, or None if all entries failed.
+        """
+        feedback = super().feedback_of(super_arm, **report)
+        spent = self.costs[feedback.arms].sum()
+        return feedback.with_reward(float(self.value * feedback.reward - spent))
+
+    def smoothness(self) -> Smoothness:
+        """Return ``n (value + C) x``, with the sum C of the costs; the modulated constant is value + C."""
+        return Smoothness.linear(self.n_arms, self.value + float(self.costs.sum()))
 
 
 class Slate(LinearOracle):

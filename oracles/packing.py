@@ -414,7 +414,7 @@ class Knapsack(AnytimeOracle):
     ----------
     G. L. Nemhauser, Z. Ullmann: Discrete Dynamic Programming and Capital Allocation, Management Science 15
     (1969). D. Pisinger: A Minimal Algorithm for the 0-1 Knapsack Problem,
-    Operations Research 45 (1997). Both from memory.
+    Operations Research 45 (1997).
     """
 
     can_constrain = True
@@ -443,7 +443,7 @@ class Knapsack(AnytimeOracle):
         self.n_arms = len(self.weights)
         self.capacity = real("capacity", capacity, 0.0)
         check_exact("capacity", capacity)
-        self._sizes, self._room = _in_whole_numbers(self.weights, self.capacity)
+        self._sizes, self._room = in_whole_numbers(self.weights, self.capacity)
         self._set_limits(checked_limits(time_limit, gap, on_limit), greedy_ratio=0.5)
 
     def __repr__(self) -> str:
@@ -528,7 +528,7 @@ class Knapsack(AnytimeOracle):
         )
 
 
-def _in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
+def in_whole_numbers(weights: FloatArray, capacity: float) -> tuple[IntArray, int]:
     """Return weights and capacity in units with exact sums."""
     if (weights == np.floor(weights)).all() and capacity <= LARGEST:
         room = math.floor(capacity)

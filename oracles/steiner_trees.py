@@ -897,7 +897,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
     Dual Ascent Approach for Steiner Tree Problems on a Directed Graph, Mathematical Programming 28 (1984).
     K. Mehlhorn: A Faster Approximation Algorithm for the Steiner Problem in Graphs, Information Processing
     Letters 27 (1988). T. Koch, A. Martin: Solving Steiner Tree Problems in Graphs to Optimality, Networks 32
-    (1998). All from memory.
+    (1998).
     """
 
     has_membership = True

@@ -6,7 +6,6 @@ rounds. ``slow`` names the checks, or the tests of `rows`, that take a row more 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
 from itertools import chain, combinations, permutations, product
 from typing import Any
 
@@ -19,29 +18,22 @@ from models import LeastSquares
 import cmab
 from cmab import (
     C2UCB,
-    CETC,
-    CMOSS,
     CTS,
     CUCB,
     ESCB,
     ETCG,
     FTPL,
     KLCUCB,
-    LFG,
     MNLUCB,
     PBMUCB,
     AdaptiveCTS,
-    ArmStatistics,
-    BarrierFTRL,
     BayesUCB,
     Clairvoyant,
     CombLinTS,
-    ContextualMNLTS,
     ContextualMNLUCB,
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
-    Feedback,
     ForcedExploration,
     GaussianCTS,
     GLRRestart,
@@ -49,15 +41,11 @@ from cmab import (
     HierarchicalCTS,
     LogisticTS,
     ModelPolicy,
-    OfflineCUCB,
     Oracle,
     PrimalDualCUCB,
     RandomPolicy,
     RarelySwitchingCUCB,
-    RegretBalancing,
-    Safeguarded,
     SlidingWindow,
-    TopRank,
 )
 from cmab.bounds.radii import LogRadius
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
@@ -92,9 +80,11 @@ from instances.arena.linear import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,
+    AtLeastOne,
     BruteForce,
     BudgetedInfluence,
     CapacitatedFlow,
+    CostAwareCascade,
     DeadlineInfluence,
     DegreeHeuristic,
     DependentClickLists,
@@ -106,6 +96,7 @@ from oracles import (
     InfluenceMaximization,
     Knapsack,
     LaminarMatroid,
+    LevelAllocation,
     LinearMatroid,
     Matching,
     Matroid,
@@ -326,6 +317,23 @@ def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list
         return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
 
     return [arms for arms in subsets(len(edges)) if fits(arms)]
+
+
+def lists_of_four() -> Iterable[tuple[int, ...]]:
+    """Return all lists of four arms, the empty list included."""
+    return chain.from_iterable(permutations(range(4), size) for size in range(5))
+
+
+def levels() -> LevelAllocation:
+    """Return three lines with levels, of which one is too expensive and one costs nothing."""
+    return LevelAllocation({"a": [1, 2, 9], "b": [0.0, 2.0], "c": [3]}, budget=4)
+
+
+def level_sets() -> list[tuple[int, ...]]:
+    """Return the sets of at most one level of each line that cost at most 4, by enumeration."""
+    choices = product([None, 0, 1, 2], [None, 3, 4], [None, 5])
+    sets = (tuple(arm for arm in arms if arm is not None) for arms in choices)
+    return [arms for arms in sets if sum((1, 2, 9, 0, 2, 3)[arm] for arm in arms) <= 4]
 
 
 def slates(
@@ -702,6 +710,9 @@ ORACLES = [
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
     ),
+    OracleCase("at_least_one", lambda: AtLeastOne(Knapsack([3, 2, 2, 1], 5)), knapsack_sets),
+    OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
+    OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),
     OracleCase(
         "slate_quotas",
@@ -731,14 +742,6 @@ ORACLES = [
 ]
 
 
-def _hybrid_cucb(oracle: Oracle) -> OfflineCUCB:
-    """Return the one with a log of every second arm."""
-    seen = ArmStatistics.empty(oracle.n_arms)
-    arms = np.arange(0, oracle.n_arms, 2)
-    seen.update(Feedback(arms, np.full(len(arms), 0.25)))
-    return OfflineCUCB(oracle, seen, bias=0.1)
-
-
 def _grid_means(oracle: Oracle) -> HierarchicalCTS:
     """Return the exploiting form, on a small grid."""
     return HierarchicalCTS(oracle, means=[0.2, 0.5, 0.8], weights=[1.0, 8.0], estimate="mean")
@@ -746,27 +749,18 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
-JOINT = {"lfg", "aescb", "escb", "primaldualcucb"}
-UNIFORM = {"barrierftrl", "barrierftrl_drifting", "top_rank"}
-ITEMS = {"contextual_mnl_ts", "contextual_mnl_ucb"}
+JOINT = {"aescb", "escb", "primaldualcucb"}
+ITEMS = {"contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
     PolicyCase("adaptivects_groups", lambda oracle: AdaptiveCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase(
         "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
     ),
-    PolicyCase("barrierftrl", BarrierFTRL),
-    PolicyCase("barrierftrl_drifting", lambda oracle: BarrierFTRL(oracle, horizon=5000, step=0.25)),
     PolicyCase("bayesucb", BayesUCB, slow="runs"),
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
-    PolicyCase("cmoss", lambda oracle: CMOSS(oracle, 5000)),
-    PolicyCase(
-        "contextual_mnl_ts",
-        lambda oracle: ContextualMNLTS(oracle, np.eye(oracle.n_arms), ridge=0.5),
-        slow="runs",
-    ),
     PolicyCase(
         "contextual_mnl_ucb",
         lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), radius_factor=0.3),
@@ -793,7 +787,6 @@ POLICIES = [
     ),
     PolicyCase("ftpl", FTPL, slow="runs"),
     PolicyCase("gaussiancts", GaussianCTS),
-    PolicyCase("gaussiancts_boosted", lambda oracle: GaussianCTS(oracle, coupling="boosted")),
     PolicyCase(
         "gaussiancts_independent",
         # Without bounds where the oracle takes any means; some take probabilities only.
@@ -806,9 +799,7 @@ POLICIES = [
     PolicyCase("greedy_prior", lambda oracle: Greedy(oracle, prior_mean=0.5, prior_weight=1.0)),
     PolicyCase("hierarchicalcts", lambda oracle: HierarchicalCTS(oracle, np.arange(oracle.n_arms) % 3)),
     PolicyCase("hierarchicalcts_means", _grid_means),
-    PolicyCase("hybrid_cucb", _hybrid_cucb),
     PolicyCase("klcucb", KLCUCB),
-    PolicyCase("lfg", lambda oracle: LFG(oracle, 0.1), slow="runs"),
     PolicyCase("llr", LLR),
     PolicyCase(
         "logisticts",
@@ -830,38 +821,12 @@ POLICIES = [
     PolicyCase(
         "restarting", lambda oracle: GLRRestart(CUCB(oracle), 0.5, every=2, is_proven=False), slow="runs"
     ),
-    PolicyCase(
-        "regretbalancing",
-        lambda oracle: RegretBalancing(
-            [CTS(oracle), CUCB(oracle)], reward_range=None if oracle.is_linear else (0.0, 7.0)
-        ),
-        slow="runs",
-    ),
-    PolicyCase("safeguarded", lambda oracle: Safeguarded(AdaptiveCTS(oracle), c=0.1, scale=1.0), slow="runs"),
-    PolicyCase("top_rank", lambda oracle: TopRank(oracle, 0.01), slow="runs"),
     PolicyCase("windowed", lambda oracle: SlidingWindow(CUCB(oracle), window=7), slow="runs"),
 ]
 
 
-def best_entries(value, n, k):
-    """Return the `k` entries of the largest values alone."""
-    return sorted(range(n), key=lambda entry: -value([entry]))[:k]
-
-
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
 GROWING = [
-    PolicyCase(
-        "cetc",
-        lambda oracle: CETC(
-            oracle,
-            60,
-            algorithm=partial(best_entries, n=oracle.n_choices, k=oracle.k),
-            queries=oracle.n_choices,
-            robustness=2.0,
-        ),
-        UpToK,
-        ("max",),
-    ),
     PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",)),
 ]
 
@@ -978,10 +943,7 @@ ENVIRONMENTS = [
 EXPLORERS = [
     ExplorerCase("lucb1", lambda: cmab.LUCB1(4, 2, delta=0.1), 0.1),
     ExplorerCase("kl_lucb", lambda: KLLUCB(4, 2, delta=0.1), 0.1),
-    ExplorerCase("kl_lucb_heuristic", lambda: KLLUCB(4, 2, delta=0.1, mode="heuristic")),
     ExplorerCase("bernstein_lucb", lambda: cmab.BernsteinLUCB(4, 2, delta=0.1), 0.1, slow="papers"),
-    ExplorerCase("student_lucb", lambda: cmab.StudentLUCB(4, 2, delta=0.1, epsilon=0.05), 0.1),
-    ExplorerCase("lucb1_halving", lambda: cmab.LUCB1Halving(4, 2, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("lil_lucb", lambda: LilLUCB(4, 1, delta=0.1), 0.1),
     ExplorerCase("lucb_plus_plus", lambda: cmab.LUCBPlusPlus(4, 1, delta=0.1, mode="heuristic"), 0.1),
     ExplorerCase("lil_rand_lucb", lambda: cmab.LilRandLUCB(4, 1, delta=0.1), 0.1),
@@ -1014,19 +976,8 @@ EXPLORERS = [
     ExplorerCase(
         "mixture_coins", lambda: cmab.BestKGLR(4, 2, delta=0.1, family="bernoulli", epsilon=0.05), 0.1
     ),
-    ExplorerCase("ttucb", lambda: cmab.TTUCB(4, delta=0.1), 0.1),
-    ExplorerCase("track_and_stop", lambda: cmab.TrackAndStop(4, delta=0.1), 0.1),
-    ExplorerCase(
-        "track_and_stop_coins",
-        lambda: cmab.TrackAndStop(4, delta=0.1, family="bernoulli", growth=0.02),
-        0.1,
-        slow="errors places papers",
-    ),
-    ExplorerCase("track_and_stop_k", lambda: cmab.TrackAndStop(4, k=2, delta=0.1), 0.1),
     ExplorerCase("halving", lambda: Halving(4, 1, epsilon=0.3, delta=0.1), 0.1),
     ExplorerCase("adaptive_top_k", lambda: cmab.AdaptiveTopK(4, 2, epsilon=0.2, delta=0.1), 0.1),
-    ExplorerCase("hoeffding_race", lambda: cmab.HoeffdingRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
-    ExplorerCase("bernstein_race", lambda: cmab.BernsteinRace(4, 2, delta=0.1, max_pulls=2000), 0.1),
     ExplorerCase("uniform_allocation", lambda: cmab.UniformAllocation(4, 2, budget=200)),
     ExplorerCase(
         "adaptive_top_k_budget", lambda: cmab.AdaptiveTopK(4, 2, delta=0.01, budget=300, pulls_factor=0.1)
@@ -1034,11 +985,8 @@ EXPLORERS = [
     ExplorerCase("successive_rejects", lambda: SuccessiveRejects(4, budget=200)),
     ExplorerCase("sar", lambda: cmab.SAR(4, 2, budget=200)),
     ExplorerCase("ugapeb", lambda: cmab.UGapEb(4, 1, budget=200, a=2.0), slow="places"),
-    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200), slow="places"),
-    ExplorerCase("ucbe_adaptive", lambda: cmab.UCBE(4, budget=200)),
+    ExplorerCase("ugapeb_bandits", lambda: cmab.UGapEb((2, 2), 1, budget=200, a=2.0), slow="places"),
     ExplorerCase("gape", lambda: GapE((2, 2), budget=200, a=2.0)),
-    ExplorerCase("continuous_rejects", lambda: cmab.ContinuousRejects(4, budget=200)),
-    ExplorerCase("continuous_rejects_c", lambda: cmab.ContinuousRejects(4, budget=200, variant="C")),
     ExplorerCase("ucbe", lambda: cmab.UCBE(4, budget=200, a=2.0)),
     ExplorerCase("opt_mai", lambda: cmab.OptMAI(4, 2, budget=300)),
     ExplorerCase("csar", lambda: cmab.CSAR(TopK(4, 2), budget=200)),

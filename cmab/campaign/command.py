@@ -17,7 +17,7 @@ _EXAMPLES = """examples:
   cmab campaign new spring --network friends.csv --undirected --k 3
   cmab campaign ask spring                            choose the people for the next round
   cmab campaign tell spring Bob Dora                  Bob and Dora joined
-  cmab campaign show spring                           the state, by person and by week
+  cmab campaign show spring                           the state, and a table by person
   cmab campaign export spring --out rounds.csv        all rounds as a table"""
 
 
@@ -78,12 +78,9 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--weight", metavar="NAME", dest="weight_column", help="column of the weights of ties")
     header = argparse.BooleanOptionalAction
     verb.add_argument("--header", action=header, help="whether the first line has the names of the columns")
-    verb.add_argument("--k", type=int, metavar="N", help="how many to choose in a round (default: 1)")
-    verb.add_argument("--costs", type=_path, metavar="FILE", help="table with the columns name and cost")
-    verb.add_argument("--budget", type=float, metavar="X", help="largest total cost of a round")
-    verb.add_argument("--never", action="append", default=[], metavar="NAME", help="never choose this name")
-    verb.add_argument("--prior-mean", type=float, metavar="X", help="mean result that you expect")
-    verb.add_argument("--prior-weight", type=float, metavar="N", help="how many results this is worth")
+    verb.add_argument(
+        "--k", type=int, default=1, metavar="N", help="how many to choose in a round (default: 1)"
+    )
     verb.add_argument("--largest", type=float, default=1.0, metavar="X", help="largest result of an item (1)")
     verb.add_argument("--title", metavar="TEXT", help="title (default: the name of the folder)")
     verb.add_argument("--events", metavar="PLACE", help="file or database of the events")
@@ -93,14 +90,9 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
 def _new(options: argparse.Namespace) -> Lines:
     from cmab.campaign.files import Options
     from cmab.campaign.folder import create_folder, title_of
-    from cmab.campaign.tables import size_in_words
+    from cmab.campaign.progress import size_in_words
 
-    files: dict[str, bytes] = {}
-    for given in (options.network, options.names, options.costs):
-        if given is not None:
-            if given.name in files:
-                raise ValueError(f"the files must have different names, got {given.name} twice")
-            files[given.name] = given.read_bytes()
+    given: Path = options.network or options.names
     more = {"events": options.events} if options.events else {}
     made = Options(
         title=options.title or title_of(options.folder),
@@ -111,17 +103,12 @@ def _new(options: argparse.Namespace) -> Lines:
         to_column=options.to_column,
         weight_column=options.weight_column,
         header=options.header,
-        k=1 if options.k is None and options.budget is None else options.k,
-        costs=options.costs and options.costs.name,
-        budget=options.budget,
-        prior_mean=options.prior_mean,
-        prior_weight=options.prior_weight,
-        never=tuple(options.never),
+        k=options.k,
         largest=options.largest,
         seed=options.seed,
         **more,
     )
-    folder = create_folder(options.folder, made, files, author=_author(options))
+    folder = create_folder(options.folder, made, {given.name: given.read_bytes()}, author=_author(options))
     yield from folder.problem.told
     yield f"made {options.folder}: {size_in_words(folder)}"
 
@@ -134,7 +121,7 @@ def _options_of_ask(verb: argparse.ArgumentParser) -> None:
 
 
 def _ask(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.reasons import reasons_of
+    from cmab.campaign.progress import reasons_of
 
     folder = _folder(options)
     if options.instead_of is not None:
@@ -156,8 +143,6 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
     verb.add_argument("--count", type=float, metavar="N", help="only how many joined, with those asked")
     verb.add_argument("--nobody", action="store_true", help="nobody joined, or nothing worked")
-    verb.add_argument("--csv", type=_path, metavar="FILE", help="table with the columns round, name, result")
-    verb.add_argument("--accept-rest", action="store_true", help="use the good lines of a table with errors")
 
 
 def _tell(options: argparse.Namespace) -> Lines:
@@ -169,51 +154,43 @@ def _correct(options: argparse.Namespace) -> Lines:
 
 
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
-    """Store the report of the command line or of a table."""
-    from cmab.campaign.folder import read_reports, take_all
+    """Store the report of the command line."""
+    from cmab.campaign.progress import outcome_in_words
     from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
-    from cmab.campaign.tables import outcome_in_words
 
-    ways = [bool(options.entries or options.unknown), options.csv is not None, options.count is not None]
-    if sum([*ways, options.nobody]) != 1:
+    ways = [bool(options.entries or options.unknown), options.count is not None, options.nobody]
+    if sum(ways) != 1:
         raise ValueError(
-            "a report must be names, --count, --nobody or --csv, one of these, got"
-            f" {'none' if not any([*ways, options.nobody]) else 'several'}"
+            "a report must be names, --count or --nobody, one of these, got"
+            f" {'none' if not any(ways) else 'several'}"
         )
     folder = _folder(options)
     rounds = folder.rounds()
-    if options.csv is not None:
-        reports, refused = read_reports(folder, options.csv.read_bytes(), number=options.round)
-        for each in refused:
-            yield f"{options.csv}, line {each.line}: {each.reason}"
-        if refused and not options.accept_rest:
-            raise ValueError(
-                f"{options.csv} has errors in {len(refused):,} of its lines, and nothing was stored; correct"
-                " them, or use --accept-rest to store the other lines"
-            )
-    elif options.count is not None:
-        reports = [Report(round_of(rounds, options.round).number, count=options.count)]
+    number = round_of(rounds, options.round).number
+    if options.count is not None:
+        report = Report(number, count=options.count)
     else:
-        reports = [
-            report_of(
-                rounds,
-                folder.problem.names,
-                options.round,
-                options.entries,
-                is_network=folder.is_network,
-                unknown=options.unknown,
-                largest=folder.options.largest,
-            )
-        ]
+        report = report_of(
+            rounds[number - 1],
+            folder.problem.names,
+            options.entries,
+            is_network=folder.is_network,
+            unknown=options.unknown,
+            largest=folder.options.largest,
+        )
+    state = rounds[number - 1].state
+    if state == "reported" and not is_correction:
+        raise ValueError(f"round {number} was reported before; correct its report instead")
+    if state == "waiting" and is_correction:
+        raise ValueError(f"round {number} has no report yet; report it instead")
     try:
-        stored = take_all(folder, reports, is_correction=is_correction)
+        of = folder.tell(report)
     except UnreachableError as error:
         raise ValueError(
             f"{error} If a tie is missing from the network, add it to {folder.options.network} in the folder,"
             " and use --accept-changes"
         ) from None
-    for of in stored:
-        yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
+    yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
 
 
 def _options_of_cancel(verb: argparse.ArgumentParser) -> None:
@@ -234,14 +211,14 @@ def _nothing(_: argparse.ArgumentParser) -> None:
 
 
 def _undo(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import WORDS
+    from cmab.campaign.progress import WORDS
 
     event = _folder(options).undo()
     yield f"Round {event['round']}: no longer {WORDS[event['event']]}"
 
 
 def _show(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import summary_lines
+    from cmab.campaign.progress import summary_lines
 
     yield from summary_lines(_folder(options))
 
@@ -249,15 +226,15 @@ def _show(options: argparse.Namespace) -> Lines:
 def _options_of_export(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--table",
-        choices=("rounds", "people", "weeks", "estimates", "history", "all"),
+        choices=("rounds", "people", "estimates", "history"),
         default="rounds",
-        help="the table (default: rounds; all is for JSON only)",
+        help="the table (default: rounds)",
     )
-    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv, .json or .parquet file")
+    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv or .json file")
 
 
 def _export(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.tables import exported
+    from cmab.campaign.progress import exported
 
     form = options.out.suffix.removeprefix(".").casefold()
     options.out.write_bytes(exported(_folder(options), options.table, form))
@@ -287,6 +264,6 @@ _VERBS = (
     ("correct", "replace the report of a round", _options_of_tell, _correct),
     ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
-    ("show", "show the state, by person and by week", _nothing, _show),
-    ("export", "write a table as CSV, JSON or Parquet", _options_of_export, _export),
+    ("show", "show the state, and a table by person", _nothing, _show),
+    ("export", "write a table as CSV or JSON", _options_of_export, _export),
 )

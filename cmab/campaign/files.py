@@ -8,15 +8,14 @@ import json
 import re
 import tomllib
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab import CTS, Policy
 from cmab.oracle import Oracle
 from cmab.run.tables import numbers_of
 from cmab.validation import integer, meant, real, shown
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 #: The first line of a spreadsheet that states the separator.
 STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
-
 # The largest number of groups of names that a line shows.
 _MOST_ALIKE = 20
 #: The number of characters of a name in a message.
@@ -142,18 +140,9 @@ def _loose(text: str) -> str:
     return clean(text).casefold()
 
 
-#: The largest number of lines of a table.
-MOST_LINES = 100_000
-_SEPARATORS = "\t;,|"
-_LONGEST_CELL = 1_000
+#: The largest number of names of a list.
+_MOST_NAMES = 100_000
 _NAME_HEADERS = {"name", "names", "person", "people", "who", "item", "items", "label", "id"}
-
-
-class Line(NamedTuple):
-    """A line of a table: its number in the file, from 1, and its cells."""
-
-    number: int
-    cells: list[str]
 
 
 def decoded(data: bytes) -> str:
@@ -176,110 +165,41 @@ def decoded(data: bytes) -> str:
     raise ValueError("the table must be a text file, such as CSV, got other data; save it as CSV (UTF-8)")
 
 
-def lines_of(text: str, *, comment: str = "#") -> list[Line]:
-    r"""Return the lines of a table with cells between commas, semicolons, tabs or bars.
-
-    A first line such as ``sep=;`` states the separator. Empty lines and lines that begin with `comment` are
-    left out. If `comment` is empty, only empty lines are.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or too long, or a quote does not end.
-
-    Examples
-    --------
-    >>> from cmab.campaign.files import lines_of
-    >>> lines_of('name;cost\n"Meyer, Anna"; 2')
-    [Line(number=1, cells=['name', 'cost']), Line(number=2, cells=['Meyer, Anna', '2'])]
-    """
-    first = next((line for line in text.splitlines() if line.strip() and line[:1] != "#"), "")
-    stated = STATED.match(text)  # spreadsheets write the separator as the first line
-    separator = stated[1] if stated else max(_SEPARATORS, key=first.count)
-    found = list(_cells(text, separator, comment))[1 if stated else 0 :]
-    if not found:
-        raise ValueError("the table must have at least one line, got none")
-    return found
-
-
-def _cells(text: str, separator: str, comment: str) -> Iterator[Line]:
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
-    )
-    last = 0
-    try:
-        for row in reader:
-            number, last = last + 1, reader.line_num
-            if last > MOST_LINES:
-                raise ValueError(f"the table must have at most {MOST_LINES:,} lines; split it")
-            cells = [clean(cell) for cell in row]
-            if any(cells) and not (comment and cells[0].startswith(comment)):
-                for cell in cells:
-                    if len(cell) > _LONGEST_CELL:
-                        raise ValueError(
-                            f"line {number}: a cell must have at most {_LONGEST_CELL:,} characters, got"
-                            f" {short(cell)}"
-                        )
-                yield Line(number, cells)
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: {error}; check the quotes") from None
-
-
-def column(header: list[str], names: set[str]) -> int | None:
-    """Return the position of the column with one of these names, or None."""
-    return next((at for at, name in enumerate(header) if name.casefold() in names), None)
-
-
 def names_in(text: str) -> list[str]:
-    """Return the names in the first column, or in the column ``name``.
+    r"""Return the names in the first column of a table, or in the column ``name``, without comments after #.
+
+    Cells are between commas, semicolons, tabs or bars, whichever is most frequent in the first line.
 
     Raises
     ------
     ValueError
         If there is no name, or a name is repeated or empty; the message has the line.
+
+    Examples
+    --------
+    >>> from cmab.campaign.files import names_in
+    >>> names_in('cost;name\n2;"Meyer, Anna"\n3;Bob')
+    ['Meyer, Anna', 'Bob']
     """
-    lines = lines_of(text)
-    at = column(lines[0].cells, _NAME_HEADERS)
+    stated = STATED.match(text)
+    text = text[stated.end() :] if stated else text
+    separator = stated[1] if stated else max("\t;,|", key=text.lstrip().partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = [(reader.line_num, list(map(clean, row))) for row in reader]
+    rows = [(line, row) for line, row in rows if any(row) and not row[0].startswith("#")]
+    header = rows[0][1] if rows else []
+    at = next((at for at, cell in enumerate(header) if cell.casefold() in _NAME_HEADERS), None)
     found: dict[str, int] = {}
-    for number, cells in lines[0 if at is None else 1 :]:
-        name = cells[at or 0] if len(cells) > (at or 0) else ""
+    for line, row in rows[0 if at is None else 1 :]:
+        name = row[at or 0] if len(row) > (at or 0) else ""
         if not name:
-            raise ValueError(f"line {number}: a name must not be empty")
+            raise ValueError(f"line {line}: a name must not be empty")
         if name in found:
-            raise ValueError(f"line {number}: {name} must be listed once, but line {found[name]} has it, too")
-        found[name] = number
-    if not found:
-        raise ValueError("the list must have at least one name, got none")
+            raise ValueError(f"line {line}: {name} must be listed once, but line {found[name]} has it, too")
+        found[name] = line
+    if not 0 < len(found) <= _MOST_NAMES:
+        raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(found):,}")
     return list(found)
-
-
-def costs_in(text: str) -> dict[str, float]:
-    """Return the cost of each name, from the columns ``name`` and ``cost``, or from the first two.
-
-    Raises
-    ------
-    ValueError
-        If a cost is missing, not positive or not a number; the message has the line.
-    """
-    lines = lines_of(text)
-    name_at, cost_at = (
-        column(lines[0].cells, _NAME_HEADERS),
-        column(lines[0].cells, {"cost", "costs", "price"}),
-    )
-    has_header = cost_at is not None
-    name_at, cost_at = name_at or 0, 1 if cost_at is None else cost_at
-    found: dict[str, float] = {}
-    lines = lines[1 if has_header else 0 :]
-    costs = numbers_of([cells[cost_at] if len(cells) > cost_at else "" for _, cells in lines])
-    for (number, cells), cost in zip(lines, costs, strict=True):
-        if cost != cost:
-            raise ValueError(f"line {number}: the cost must be a number, got {cells}")
-        if not 0.0 < cost < float("inf"):
-            raise ValueError(f"line {number}: the cost must be positive, got {cells[cost_at]}")
-        if cells[name_at] in found:
-            raise ValueError(f"line {number}: {cells[name_at]} must be listed once")
-        found[cells[name_at]] = cost
-    return found
 
 
 def number_in(text: str) -> float:
@@ -308,10 +228,6 @@ _ABOUT = {
     "header": "Whether the first line of the network has the names of the columns.",
     "names": "The file of the list: one name a line.",
     "k": "How many are chosen in a round.",
-    "costs": "The file of the costs, with the columns name and cost.",
-    "budget": "The largest total cost of a round.",
-    "prior_mean": "The mean result that you expect, and how many results this expectation is worth.",
-    "never": "The names that are never chosen.",
     "largest": "The largest result that can be reported. The smallest is 0.",
     "notes": "Notes for people; the campaign does not use them.",
     "ties": "Ties that the file of the network does not have.",
@@ -337,16 +253,8 @@ class Options:
         The columns of the network with the two names and the weight of a tie. If omitted, they are found.
     header : bool, optional
         Whether the first line of the network has the names of the columns. If omitted, this is detected.
-    k : int, optional
-        How many are chosen in a round. Omitted if there is a budget.
-    costs : str, optional
-        The file of the costs.
-    budget : float, optional
-        The largest total cost of a round.
-    prior_mean, prior_weight : float, optional
-        The expected mean result before the first report, and how many results it is worth.
-    never : tuple of str
-        The names that are never chosen.
+    k : int
+        How many are chosen in a round.
     largest : float
         The largest result of an item of a list.
     notes : str
@@ -380,12 +288,7 @@ class Options:
     weight_column: str | None = None
     header: bool | None = None
     names: str | None = None
-    k: int | None = None
-    costs: str | None = None
-    budget: float | None = None
-    prior_mean: float | None = None
-    prior_weight: float | None = None
-    never: tuple[str, ...] = ()
+    k: int = 1
     largest: float = 1.0
     notes: str = ""
     ties: tuple[tuple[str, str], ...] = ()
@@ -394,7 +297,7 @@ class Options:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("title", "network", "names", "costs", "events"):
+        for name in ("title", "network", "names", "events"):
             value = getattr(self, name)
             is_text = isinstance(value, str) and value.strip() != ""
             if not (is_text or (value is None and name not in ("title", "events"))):
@@ -411,24 +314,9 @@ class Options:
         if self.network is not None and self.largest != 1.0:
             raise ValueError("largest has no effect on a network; leave it out")
         real("largest", self.largest, 0.0, inside=True)
-        if (self.k is None) == (self.budget is None):
-            raise ValueError("a campaign must have either k or a budget, got both or neither")
-        if (self.costs is None) != (self.budget is None):
-            raise ValueError("costs and a budget must be given together, got one without the other")
-        if self.k is not None:
-            integer("k", self.k, 1)
-        if self.budget is not None:
-            real("budget", self.budget, 0.0, inside=True)
-        if (self.prior_mean is None) != (self.prior_weight is None):
-            raise ValueError("the two numbers of a prior must be given together, got one of them")
-        if self.prior_mean is not None:
-            real("prior_mean", self.prior_mean, 0.0, self.largest, inside=True)
-            real("prior_weight", self.prior_weight, 0.0, inside=True)
+        integer("k", self.k, 1)
         if self.seed is not None:
             integer("seed", self.seed, 0)
-        never: Any = self.never
-        if not (isinstance(never, tuple) and all(isinstance(name, str) for name in never)):
-            raise ValueError(f"never must be a list of names, got {shown(self.never)}")
 
     @staticmethod
     def of_network() -> dict[str, type]:
@@ -461,9 +349,8 @@ def read_options(folder: Path) -> Options:
     for name in table:
         if name not in known:
             raise ValueError(f"{file}: {name} is not an option{meant(name, known)}")
-    for name in ("never", "ties"):
-        if isinstance(table.get(name), list):
-            table[name] = tuple(tuple(each) if isinstance(each, list) else each for each in table[name])
+    if isinstance(table.get("ties"), list):
+        table["ties"] = tuple(tuple(each) if isinstance(each, list) else each for each in table["ties"])
     try:
         return Options(**{"title": folder.name, **table})
     except ValueError as error:
@@ -492,7 +379,7 @@ def _toml(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The names, the oracle and the learner of a campaign.
+    """The names and the oracle of a campaign.
 
     Parameters
     ----------
@@ -506,8 +393,6 @@ class Problem:
         The network, if there is one.
     told : tuple of str
         One line each about how the network or the list was read.
-    costs : dict
-        The cost of each name, if there are costs.
     """
 
     options: Options
@@ -515,7 +400,6 @@ class Problem:
     oracle: Oracle
     graph: DirectedGraph | None = None
     told: tuple[str, ...] = ()
-    costs: dict[Hashable, float] | None = None
 
     @cached_property
     def n_ties(self) -> int:
@@ -528,22 +412,9 @@ class Problem:
     def weighted(self, weights: list[float]) -> Oracle:
         """Return the oracle of the network in which each person counts by a weight."""
         from oracles import InfluenceMaximization
-        from oracles.influence.variants import BudgetedInfluence
 
         assert self.graph is not None
-        if self.options.k is not None:
-            return InfluenceMaximization(self.graph, k=self.options.k, node_weights=weights)
-        assert self.options.budget is not None and self.costs is not None
-        costs = [self.costs[label] for label in self.names.labels]
-        return BudgetedInfluence(self.graph, costs, budget=self.options.budget, node_weights=weights)
-
-    def learner(self) -> Policy[Any] | Oracle:
-        """Return the learner: the default one, or Thompson sampling with the prior of the options."""
-        mean, weight = self.options.prior_mean, self.options.prior_weight
-        if mean is None or weight is None:
-            return self.oracle
-        support = (0.0, self.options.largest)
-        return CTS(self.oracle, prior_mean=mean, prior_weight=weight, support=support)
+        return InfluenceMaximization(self.graph, k=self.options.k, node_weights=weights)
 
 
 def problem_of(folder: Path, options: Options) -> Problem:
@@ -559,27 +430,25 @@ def problem_of(folder: Path, options: Options) -> Problem:
     if options.network is not None:
         return _of_network(folder, options)
     assert options.names is not None
-    from oracles import Knapsack, TopK
+    from oracles import TopK
 
-    labels: list[Hashable] = [*_read(folder / options.names, names_in)]
-    names = Names(labels)
-    costs = _costs(folder, options, names)
-    oracle: Oracle
-    if options.k is not None:
-        if options.k > len(labels):
-            raise ValueError(f"k must be at most the number of names, {len(labels)}, got {options.k}")
-        oracle = TopK(len(labels), k=options.k)
-    else:
-        assert options.budget is not None and costs is not None
-        oracle = Knapsack([costs[label] for label in labels], capacity=options.budget)
-    _check_never(names, options)
-    return Problem(options, names, oracle.named(labels), told=tuple(alike_in_words(labels)), costs=costs)
+    try:
+        labels: list[Hashable] = [*names_in(decoded((folder / options.names).read_bytes()))]
+    except ValueError as error:
+        raise ValueError(f"{options.names}: {error}") from None
+    _check_k(options.k, len(labels))
+    oracle = TopK(len(labels), k=options.k).named(labels)
+    return Problem(options, Names(labels), oracle, told=tuple(alike_in_words(labels)))
+
+
+def _check_k(k: int, n: int) -> None:
+    if k > n:
+        raise ValueError(f"k must be at most the number of names, {n}, got {k}")
 
 
 def _of_network(folder: Path, options: Options) -> Problem:
     from instances.networks.network import read_network
     from oracles import InfluenceMaximization
-    from oracles.influence.variants import BudgetedInfluence
 
     assert options.network is not None
     try:
@@ -591,17 +460,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
     if not graph.n_arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
     names = Names([graph.label(node) for node in range(graph.n_nodes)])
-    costs = _costs(folder, options, names)
-    oracle: Oracle
-    if options.k is not None:
-        if options.k > graph.n_nodes:
-            raise ValueError(f"k must be at most the number of people, {graph.n_nodes}, got {options.k}")
-        oracle = InfluenceMaximization(graph, k=options.k)
-    else:
-        assert options.budget is not None and costs is not None
-        oracle = BudgetedInfluence(graph, [costs[label] for label in names.labels], budget=options.budget)
-    _check_never(names, options)
-    return Problem(options, names, oracle, graph, network.told, costs)
+    _check_k(options.k, graph.n_nodes)
+    return Problem(options, names, InfluenceMaximization(graph, k=options.k), graph, network.told)
 
 
 def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:
@@ -637,45 +497,3 @@ def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_direc
         labels=labels,
         probabilities=chances,
     )
-
-
-def _costs(folder: Path, options: Options, names: Names) -> dict[Hashable, float] | None:
-    if options.costs is None:
-        return None
-    listed = _read(folder / options.costs, costs_in)
-    found: dict[Hashable, float] = {}
-    for text, cost in listed.items():
-        try:
-            found[names.find(text)] = cost
-        except ValueError as error:
-            raise ValueError(f"{options.costs}: {error}") from None
-    missing = [str(label) for label in names.labels if label not in found]
-    if missing:
-        more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
-        raise ValueError(
-            f"{options.costs} must have a cost of each name, but has none of {', '.join(missing[:3])}{more}"
-        )
-    if options.budget is not None and min(found.values()) > options.budget:
-        raise ValueError(
-            f"the budget must be enough for at least one name, got {options.budget:g} with costs from"
-            f" {min(found.values()):g}"
-        )
-    return found
-
-
-def _check_never(names: Names, options: Options) -> None:
-    never = names.find_all(options.never)
-    if len(never) > len(names.labels) - (options.k or 1):
-        raise ValueError(
-            f"{options.k or 1} of {len(names.labels)} names must remain that may be chosen, got"
-            f" {len(never)} that never are"
-        )
-
-
-def _read(file: Path, parse: Any) -> Any:
-    """Return the contents of a table, with the name of the file in its errors."""
-    data = file.read_bytes()
-    try:
-        return parse(decoded(data))
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from None

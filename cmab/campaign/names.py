@@ -1,4 +1,4 @@
-"""The names of a campaign: numbers in the events, texts in a table of their own, and reports by name."""
+"""The names of a campaign: texts in a table of their own, the numbers of a learner, and reports by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmab import oracle
-from cmab.arrays import AnyArray, IntArray
+from cmab.arrays import IntArray
 from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
 from cmab.policy import Policy
@@ -32,10 +32,18 @@ class Texts:
         The names of the table in the order of their places, in JSON.
     """
 
-    def __init__(self, stored: Sequence[str] = ()) -> None:
-        self.stored = list(stored)
-        self._labels: list[Hashable] = [json.loads(text) for text in stored]
-        self._places = dict(zip(self.stored, range(len(self.stored)), strict=True))
+    def __init__(self, stored: Iterable[str] = ()) -> None:
+        self.stored: list[str] = []
+        self._labels: list[Hashable] = []
+        self._places: dict[str, int] = {}
+        self.extend(stored)
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """Add texts that are stored, in the order of their places."""
+        for text in texts:
+            self._places[text] = len(self.stored)
+            self.stored.append(text)
+            self._labels.append(json.loads(text))
 
     def encoded(self, labels: Sequence[Hashable]) -> Any:
         """Return labels for an event, and add new texts; a run of integers needs no texts."""
@@ -62,17 +70,9 @@ class Texts:
                 f" {shown(label)}"
             )
         text = json.dumps(label, ensure_ascii=False)
-        place = self._places.setdefault(text, len(self.stored))
-        if place == len(self.stored):
-            self.stored.append(text)
-            self._labels.append(label)
-        return place
-
-    def add(self, text: str) -> None:
-        """Add a text that another process has stored."""
-        self._places[text] = len(self.stored)
-        self.stored.append(text)
-        self._labels.append(json.loads(text))
+        if text not in self._places:
+            self.extend([text])
+        return self._places[text]
 
     def label(self, code: Code) -> Hashable:
         """Return the label that has this code."""
@@ -82,12 +82,6 @@ class Texts:
         """Return the place of a label, or None if it has none."""
         return self._places.get(json.dumps(label, ensure_ascii=False))
 
-    def replace(self, place: int, text: str) -> None:
-        """Replace the text at a place."""
-        del self._places[self.stored[place]]
-        self.stored[place], self._labels[place] = text, json.loads(text)
-        self._places[text] = place
-
 
 def forgotten(place: int) -> str:
     """Return the text in place of a forgotten name, in JSON."""
@@ -95,12 +89,7 @@ def forgotten(place: int) -> str:
 
 
 class Names:
-    """A list of names with two orders: the numbers of the learner and the places in the events.
-
-    The events assign places in the order in which names first appear, and never change them. So the events of
-    a name stay with the name, even if a graph is read in another order. If edges are undirected, both
-    orientations of an edge are the same name.
-    """
+    """The names of a learner by number. Both orientations of an undirected edge are one name."""
 
     def __init__(self, noun: str, own: list[Hashable], is_undirected: bool = False) -> None:
         self._noun, self.own, self._is_undirected = noun, own, is_undirected
@@ -114,11 +103,6 @@ class Names:
             raise ValueError(
                 f"names of {self.plural} must differ from each other, got {shown(_repeated(own))} twice"
             )
-        #: All names with a place, in the order of their places.
-        self.listed: list[Hashable] = []
-        self._known: set[Hashable] = set()
-        self._numbers: list[int] = []
-        self._places = np.full(len(own), -1)
 
     @property
     def plural(self) -> str:
@@ -129,49 +113,9 @@ class Names:
         """Return the number of some entries with noun and verb: "1 tie is", "2 ties are"."""
         return f"1 {self._noun} is" if len(some) == 1 else f"{len(some):,} {self.plural} are"
 
-    def grow(self, names: Iterable[Hashable]) -> None:
-        """Assign the next places to these names."""
-        new = list(map(self.form_of, names)) if self._is_undirected else list(names)
-        numbers = np.array([self.number.get(name, -1) for name in new], np.int64)
-        there = numbers >= 0
-        self._places[numbers[there]] = len(self.listed) + np.flatnonzero(there)
-        self.listed += new
-        self._known.update(new)
-        self._numbers += numbers.tolist()
-
-    def unknown(self) -> list[Hashable]:
-        """Return the names without a place."""
-        return [name for name in self.own if name not in self._known]
-
-    def gone(self) -> list[int]:
-        """Return the places of the names that the learner does not have."""
-        return [place for place, number in enumerate(self._numbers) if number < 0]
-
-    def places(self, numbers: IntArray) -> list[int]:
-        """Return the places of the entries with these numbers."""
-        listed: list[int] = self._places[numbers].tolist()
-        return listed
-
-    def numbers(self, places: Sequence[int]) -> IntArray:
-        """Return the number of the entry at each of these places; -1 if the learner does not have it."""
-        return np.array([self._numbers[place] for place in places], np.int64)
-
-    def numbers_from(self, place: int) -> IntArray:
-        """Return the numbers of the names with this place or a later one, or with none."""
-        return np.flatnonzero((self._places >= place) | (self._places < 0))
-
-    def by_place(self, values: AnyArray) -> AnyArray:
-        """Reorder an array of the learner by place; places that the learner does not have become zeros."""
-        rows = np.zeros((len(self._numbers), *values.shape[1:]), values.dtype)
-        rows[self._places] = values
-        return rows
-
-    def by_number(self, rows: AnyArray) -> AnyArray:
-        """Reorder rows by place into the order of the learner; entries without a row become zeros."""
-        values = np.zeros((len(self.own), *rows.shape[1:]), rows.dtype)
-        there = (self._places >= 0) & (self._places < len(rows))
-        values[there] = rows[self._places[there]]
-        return values
+    def numbers(self, labels: Iterable[Hashable]) -> IntArray:
+        """Return the number of each of these names; -1 if the learner does not have it."""
+        return np.array([self.number.get(self.form_of(label), -1) for label in labels], np.int64)
 
     def find(self, names: Collection[Any]) -> list[int]:
         """Return the numbers of names; raise ``ValueError`` if a name is unknown."""
@@ -255,12 +199,7 @@ def feedback_of(
     report: dict[str, Any], ticket: Ticket, policy: Policy[Any], arms: Names, reward: float
 ) -> Feedback:
     """Return the feedback, by number, of the arguments of `Campaign.tell`, which are by name."""
-    outcomes, costs = report.pop("outcomes", None), report.pop("costs", None)
-    seen = report
-    if costs is not None and (seen or isinstance(outcomes, Feedback) or ticket.pulls != 1):
-        raise ValueError(
-            f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
-        )
+    outcomes, seen = report.pop("outcomes", None), report
     if outcomes is None and not seen and not np.isnan(reward):
         return Feedback([], [], reward=reward)  # only the reward is known
     if (outcomes is None) == (not seen):
@@ -282,12 +221,10 @@ def feedback_of(
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
-    return _by_name(ticket, _pairs(outcomes), arms, reward, costs)
+    return _by_name(ticket, _pairs(outcomes), arms, reward)
 
 
-def _by_name(
-    ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float, costs: Any
-) -> Feedback:
+def _by_name(ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:
     """Return the feedback of outcomes by name."""
     names, values = zip(*pairs, strict=True) if pairs else ((), ())
     arms = named.find(names)
@@ -297,10 +234,7 @@ def _by_name(
                 raise ValueError(
                     f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
                 )
-        if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
-            return Feedback(np.array(arms), np.array(values), reward=reward)
-        rows = None if costs is None else _costs(named, arms, _pairs(costs, "costs"))
-        return Feedback(arms, list(values), reward=reward, costs=rows or None)
+        return Feedback(arms, list(values), reward=reward)
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (ticket.pulls,):
             raise ValueError(
@@ -311,24 +245,14 @@ def _by_name(
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
 
 
-def _costs(named: Names, arms: list[int], pairs: list[tuple[Any, Any]]) -> list[Any]:
-    """Return the resource use of each of these arms, from pairs of names and numbers."""
-    found = named.find([name for name, _ in pairs])
-    rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
-    if set(rows) != set(arms):
-        names = [named.own[arm] for arm in sorted(set(rows) ^ set(arms))]
-        raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
-    return [rows[arm] for arm in arms]
-
-
-def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
+def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:
     """Return the pairs of names and outcomes in a mapping, or in a list of pairs as JSON has them."""
     if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-        raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
+        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
     pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(
-                f"{what} must be a mapping of names to {what}, or a list of such pairs, got {shown(pair)}"
+                f"outcomes must be a mapping of names to outcomes, or a list of such pairs, got {shown(pair)}"
             )
     return pairs

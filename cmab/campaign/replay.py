@@ -7,7 +7,7 @@ import hashlib
 import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,7 +18,7 @@ import numpy as np
 from cmab import archive
 from cmab.arrays import AnyArray, IntArray
 from cmab.bounds.certificate import Played, note_round
-from cmab.campaign.names import Names, Texts, forgotten, nouns
+from cmab.campaign.names import Names, Texts, nouns
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network, prior_of
 from cmab.campaign.store import Event
 from cmab.explorer import Explorer
@@ -28,40 +28,44 @@ from cmab.policy import Policy
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
 _SMALL = 256
-#: The number of recent tickets that are kept to be reported.
-_RECENT = 256
 #: The purposes of the random numbers of a campaign.
 _BEGINNING, _LEARNING, _CHOOSING = range(3)
 #: The lists of a report with hidden outcomes: the key in the event, and whether it holds people or ties.
 _CASCADE = {"joined": "choices", "unseen": "choices", "live": "arms", "dead": "arms"}
 _NUMBERS = {"pulls": np.int64, "squares": np.float64, "costs": np.float64}
 #: Entries of an event that its row in the history repeats unchanged.
-_SHOWN = ("reward", "pulls", "squares", "used", "expired", "replaced_by", "propensity")
+_SHOWN = ("reward", "pulls", "squares", "used", "expired", "replaced_by", "propensity", "by_position")
 
 Body = dict[str, Any]
 
 
-class Description(NamedTuple):
-    """The network of a description: its line, the numbers of places before it, and the places it lacks."""
+class Labels(NamedTuple):
+    """The names of a description, in the order of the numbers in the events that refer to it."""
 
-    line: int
-    sizes: tuple[int, int]
-    gone: tuple[list[int], list[int]]
+    choices: list[Hashable]
+    arms: list[Hashable]
+
+    @classmethod
+    def of(cls, texts: Texts, body: Body) -> Labels:
+        """Return the names of the body of a description."""
+        choices = texts.decoded(body["choices"])
+        return cls(choices, choices if body["arms"] is None else texts.decoded(body["arms"]))
 
 
 class Translation:
-    """The names and the arrays of a learner in the form of events, and back.
+    """The arrays of a learner in the form of events, and back.
+
+    An event has the numbers of the learner that wrote it, and the line of the description of this learner.
+    The names of the description tell the numbers of another learner.
 
     Parameters
     ----------
     policy : Policy
         The learner.
-    stored : sequence of str
-        The names in the store.
     """
 
-    def __init__(self, policy: Policy[Any], stored: Sequence[str] = ()) -> None:
-        self.policy, self.texts = policy, Texts(stored)
+    def __init__(self, policy: Policy[Any]) -> None:
+        self.policy, self.texts = policy, Texts()
         oracle = getattr(policy, "oracle", None)
         n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
         arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle._arm_labels()
@@ -72,55 +76,56 @@ class Translation:
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, is_undirected)
         self.arms = Names(of_arms, arms, is_undirected)
-        self.descriptions: list[Description] = []
-        #: The body of the first event, and of the last description.
-        self.first: Body = {}
-        self.last: Body = {}
+        #: The names of each description by its line, and their numbers in this learner, or -1.
+        self.labels: dict[int, Labels] = {}
+        self._numbers: dict[int, tuple[IntArray, IntArray]] = {}
+        self._bodies: dict[int, Body] = {}
+        #: The line of the description with the names of this learner; 0 without one.
+        self.line = 0
         self._own = threading.local()
-        self._tickets: dict[int, Ticket] = {}
         self.reserves = type(policy).reserve is not Policy.reserve
 
     # The description of the learner and its names.
 
+    @property
+    def first(self) -> Body:
+        """The body of the first event."""
+        return self._bodies.get(1, {})
+
+    @property
+    def last(self) -> Body:
+        """The body of the last description."""
+        return next(reversed(self._bodies.values()))
+
     def description(self) -> Body:
-        """Return the body of a description: the learner, new names, and the places of names that are gone."""
-        choices, arms = self.choices.unknown(), self.arms.unknown()
-        coded = self.texts.encoded(choices)
+        """Return the body of a description of this learner; new names are added to the texts."""
+        choices, arms = self.choices.own, self.arms.own
         return {
             "learner": archive.described(self.policy),
             "versions": versions(),
-            "choices": coded,
+            "choices": self.texts.encoded(choices),
             "arms": None if choices == arms else self.texts.encoded(arms),
-            "gone": [self.choices.gone(), self.arms.gone()],
         }
 
     def learn(self, event: Event) -> None:
         """Take over the names of a description."""
-        body = event.body
-        if not self.first:
-            self.first = body
-        self.last = body
-        choices = self.texts.decoded(body["choices"])
-        self.choices.grow(choices)
-        self.arms.grow(choices if body["arms"] is None else self.texts.decoded(body["arms"]))
-        sizes = len(self.choices.listed), len(self.arms.listed)
-        self._tickets.clear()
-        self.descriptions.append(Description(event.number, sizes, tuple(body["gone"])))
+        self._bodies[event.number] = event.body
+        labels = self.labels[event.number] = Labels.of(self.texts, event.body)
+        self._numbers[event.number] = self.choices.numbers(labels.choices), self.arms.numbers(labels.arms)
+        if labels == (self.choices.own, self.arms.own):
+            self.line = event.number
 
-    def forget(self, place: int) -> None:
-        """Replace the name at a place, also in the lists of names; the learner keeps its own."""
-        former, text = self.texts.label(place), forgotten(place)
-        self.texts.replace(place, text)
-        for names in (self.choices, self.arms):
-            names.listed = [_replaced(label, former, self.texts.label(place)) for label in names.listed]
+    def reread(self, stored: Sequence[str]) -> None:
+        """Take over the names of the store, of which some are new or forgotten; the learner keeps its own."""
+        self.texts = Texts(stored)
+        self.labels = {line: Labels.of(self.texts, body) for line, body in self._bodies.items()}
 
     def changes(self) -> list[str]:
         """Return the names that are new or gone, and the changed parameters, as texts."""
         words = []
-        for names, gone in zip((self.choices, self.arms), self.last["gone"], strict=True):
-            places = set(gone)
-            former = {name: None for place, name in enumerate(names.listed) if place not in places}
-            left = [name for name in former if name not in names.number]
+        for names, listed in zip((self.choices, self.arms), self.labels[max(self.labels)], strict=True):
+            former = set(map(names.form_of, listed))
+            left = [name for name in listed if names.form_of(name) not in names.number]
             new = [name for name in names.own if name not in former]
             words += [f"{names.counted(new)} new ({_few(new)})"] if new else []
             words += [f"{names.counted(left)} gone ({_few(left)})"] if left else []
@@ -132,11 +137,11 @@ class Translation:
         return list(dict.fromkeys(words)) + others
 
     @property
-    def tie_names(self) -> list[tuple[Hashable, ...]]:
-        """The names of the base arms if they are ties from entries of super arms; otherwise empty."""
-        pairs = [arm for arm in self.arms.own if isinstance(arm, tuple) and len(arm) > 1]
-        is_ties = len(pairs) == len(self.arms.own) and self.arms.own != self.choices.own
-        return pairs if is_ties and all(arm[0] in self.choices.number for arm in pairs) else []
+    def has_ties(self) -> bool:
+        """Whether the base arms are ties from entries of super arms."""
+        own = self.arms.own
+        is_pairs = own != self.choices.own and all(isinstance(arm, tuple) and len(arm) > 1 for arm in own)
+        return is_pairs and all(arm[0] in self.choices.number for arm in own)  # type: ignore[index]
 
     # Random numbers: each call has its own, which depend on the seed and on the place of the call only.
 
@@ -156,33 +161,24 @@ class Translation:
     # Tickets and contexts.
 
     def ask_body(self, ticket: Ticket, **more: Any) -> Body:
-        """Return the body of the event of a ticket; entries of `more` that are None are left out."""
-        body: Body = {"super_arm": self.choices.places(ticket.super_arm)}
+        """Return the body of the event of a ticket."""
+        body: Body = {"names": self.line, "super_arm": ticket.super_arm.tolist()}
         if ticket.pulls != 1:
             body["pulls"] = ticket.pulls
         if ticket.context is not None:
             body["context"] = self._context_body(ticket.context, ticket.super_arm)
-        return body | {name: value for name, value in more.items() if value is not None}
+        return body | more
 
     def _context_body(self, context: Context, super_arm: IntArray) -> Body:
         body: Body = {}
         for name in context.parts:
             part = getattr(context, name)
-            if name == "available":
-                flags = np.packbits(self.choices.by_place(part)).tobytes()
-                body[name] = [len(self.choices.listed), _text_of(zlib.compress(flags))]
-            elif part.size <= _SMALL:
-                body[name] = self.arms.by_place(part).tolist()
+            if name == "available" or part.size <= _SMALL:
+                body[name] = array_body(part)
             else:
                 rows = self._rows_of(super_arm)
-                parts = np.ascontiguousarray(part[rows])
-                body[name] = {
-                    "arms": self.arms.places(rows),
-                    "shape": list(parts.shape),
-                    "type": parts.dtype.name,
-                    "data": _text_of(parts.tobytes()),
-                    "hash": hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()[:16],
-                }
+                whole = hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()[:16]
+                body[name] = array_body(part[rows]) | {"rows": rows.tolist(), "hash": whole}
         return body
 
     def _rows_of(self, super_arm: IntArray) -> IntArray:
@@ -194,49 +190,33 @@ class Translation:
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""
-        found = self._tickets.get(number)
-        if found is None:
-            found = self._made(number, body)
-            if found.context is None:
-                if len(self._tickets) >= _RECENT:
-                    self._tickets = {}
-                self._tickets[number] = found
-        return found
-
-    def _made(self, number: int, body: Body) -> Ticket:
-        arms = self.choices.numbers(body["super_arm"])
+        to_choices, to_arms = self._numbers[body["names"]]
+        arms, context = to_choices[body["super_arm"]], None
         there = arms[arms >= 0]
-        context = None
         if "context" in body:
-            context = Context(**{name: self._part(name, part) for name, part in body["context"].items()})
+            to = {name: (to_arms, len(self.arms.own)) for name in body["context"]}
+            to |= {"available": (to_choices, len(self.choices.own))}
+            parts = {name: in_order(part, *to[name]) for name, part in body["context"].items()}
+            context = Context(**parts)
         # The whole super arm may have been played, including entries that are gone since.
-        return Ticket(
-            number, there, body.get("pulls", 1), self.token(number, there), context, len(arms) - len(there)
-        )
-
-    def token(self, number: int, super_arm: IntArray) -> str:
-        """Return the text that tells a ticket from those of other campaigns."""
-        return f"{self.first['token']}:{number}:{zlib.crc32(super_arm.tobytes()):08x}"
-
-    def _part(self, name: str, part: Any) -> AnyArray:
-        if name == "available":
-            n, flags = part
-            return self.choices.by_number(unpacked_flags(flags, n))
-        if isinstance(part, list):
-            return self.arms.by_number(np.array(part))
-        rows = np.frombuffer(base64.b64decode(part["data"]), part["type"]).reshape(part["shape"])
-        numbers = self.arms.numbers(part["arms"])
-        values = np.zeros((len(self.arms.own), *rows.shape[1:]), rows.dtype)
-        values[numbers[numbers >= 0]] = rows[numbers >= 0]
-        return values
+        token: str = self.first["token"]
+        return Ticket(number, there, body.get("pulls", 1), token, context, len(arms) - len(there))
 
     # Reports.
 
     def report_body(self, feedback: Feedback) -> Body:
         """Return the body of the event of a report."""
-        body: Body = {"arms": self.arms.places(feedback.arms), "outcomes": feedback.outcomes.tolist()}
+        body: Body = {
+            "names": self.line,
+            "arms": feedback.arms.tolist(),
+            "outcomes": feedback.outcomes.tolist(),
+        }
         if isinstance(feedback, CascadeFeedback):
-            body["cascade"] = self._cascade_body(feedback.cascade)
+            cascade = feedback.cascade
+            lists = {key: getattr(cascade, key).tolist() for key in _CASCADE}
+            body["cascade"] = {key: numbers for key, numbers in lists.items() if numbers or key == "joined"}
+            if cascade.has_steps:
+                body["cascade"]["steps"] = cascade.steps.tolist()
         if feedback.reward == feedback.reward:
             body["reward"] = float(feedback.reward)
         for name in (*_NUMBERS, "used"):
@@ -244,26 +224,6 @@ class Translation:
             if part is not None and part.size:
                 body[name] = part.tolist()
         return body
-
-    def _cascade_body(self, cascade: Cascade) -> Body:
-        lists = {key: getattr(self, names).places(getattr(cascade, key)) for key, names in _CASCADE.items()}
-        body: Body = {key: places for key, places in lists.items() if places or key == "joined"}
-        if cascade.has_steps:
-            body["steps"] = cascade.steps.tolist()
-        return body | {"network": self._own_description().line}
-
-    def _own_description(self) -> Description:
-        """Return the last description with exactly the present people and ties."""
-        for found in reversed(self.descriptions):
-            lists = zip((self.choices, self.arms), found.sizes, found.gone, strict=True)
-            if all(
-                len(names.own) == size - len(gone)
-                and not len(names.numbers_from(size))
-                and (names.numbers(gone) < 0).all()
-                for names, size, gone in lists
-            ):
-                return found
-        return self.descriptions[-1]
 
     def feedback(self, body: Body, asked: Body) -> Feedback:
         """Return the reported feedback, without the arms that the learner does not have.
@@ -275,15 +235,16 @@ class Translation:
         asked : dict
             The body of the event of its ticket.
         """
-        arms, outcomes = self.arms.numbers(body["arms"]), np.array(body["outcomes"], np.float64)
+        to_choices, to_arms = self._numbers[body["names"]]
+        arms, outcomes = to_arms[body["arms"]], np.array(body["outcomes"], np.float64)
         there = arms >= 0
         is_whole = bool(there.all())
         reward = float(body.get("reward", "nan"))
         network = getattr(self.policy.oracle, "network", None) if "cascade" in body else None
         if network is not None:
-            seeds = self.choices.numbers(asked["super_arm"])
+            seeds = self._numbers[asked["names"]][0][asked["super_arm"]]
             return CascadeFeedback(
-                self._cascade(body["cascade"], seeds[seeds >= 0]),
+                _cascade(body["cascade"], seeds[seeds >= 0], to_choices, to_arms, network),
                 Network(*network),
                 arms=arms[there],
                 outcomes=outcomes[there],
@@ -301,64 +262,42 @@ class Translation:
         parts = {name: part if name == "used" else part[there] for name, part in parts.items()}
         return Feedback(arms[there], outcomes[there], reward=reward, **parts)
 
-    def _cascade(self, body: Body, seeds: IntArray) -> Cascade:
-        """Return a cascade in the present network.
 
-        People and ties that the network did not have at the time of the report took no part.
-        """
-        parts = {key: getattr(self, names).numbers(body.get(key, [])) for key, names in _CASCADE.items()}
-        joined, steps = parts.pop("joined"), body.get("steps")
-        levels = np.full(len(joined), -1) if steps is None else np.array(steps, np.int64)
-        parts = {key: numbers[numbers >= 0] for key, numbers in parts.items()}
-        known = (joined >= 0) & ~np.isin(joined, seeds)
-        found = next(one for one in self.descriptions if one.line == body["network"])
-        people, ties = (
-            np.union1d(names.numbers(gone)[names.numbers(gone) >= 0], names.numbers_from(size))
-            for names, size, gone in zip((self.choices, self.arms), found.sizes, found.gone, strict=True)
-        )
-        return Cascade(
-            seeds=seeds,
-            joined=joined[known],
-            steps=levels[known],
-            absent=np.setdiff1d(people, np.concatenate([joined, parts["unseen"]])).astype(np.int64),
-            missing=np.setdiff1d(ties, np.concatenate([parts["live"], parts["dead"]])).astype(np.int64),
-            **parts,
-        )
+def _cascade(body: Body, seeds: IntArray, people: IntArray, ties: IntArray, network: Any) -> Cascade:
+    """Return a cascade in the present network.
 
-    def row(self, event: Event, is_undone: bool) -> dict[str, Any]:
-        """Return an event as a row of the history, by name."""
-        body = event.body
-        row: dict[str, Any] = {"line": event.number, "event": event.kind, "at": iso(event.at)}
-        row["undone"] = is_undone
-        row |= {key: getattr(event, key) for key in ("author", "ticket") if getattr(event, key) is not None}
-        row |= {key: body[key] for key in _SHOWN if key in body}
-        if "super_arm" in body:
-            row["names"] = tuple(self.choices.listed[place] for place in body["super_arm"])
-        if "outcomes" in body:
-            names = [self.arms.listed[place] for place in body["arms"]]
-            row["outcomes"] = dict(zip(names, body["outcomes"], strict=True))
-            if "costs" in body:
-                row["costs"] = dict(zip(names, body["costs"], strict=True))
-        if "cascade" in body:
-            row |= self._cascade_row(body["cascade"])
-        if "line" in body:
-            row["of_line"] = body["line"]
-        return row
+    People and ties that the network of the report did not have took no part.
+    """
+    numbers = {"choices": people, "arms": ties}
+    parts = {key: numbers[names][body.get(key, [])] for key, names in _CASCADE.items()}
+    joined, steps = parts.pop("joined"), body.get("steps")
+    levels = np.full(len(joined), -1) if steps is None else np.array(steps, np.int64)
+    known = (joined >= 0) & ~np.isin(joined, seeds)
+    tails, _, n_nodes = network
+    return Cascade(
+        seeds=seeds,
+        joined=joined[known],
+        steps=levels[known],
+        absent=np.setdiff1d(np.arange(n_nodes), people),
+        missing=np.setdiff1d(np.arange(len(tails)), ties),
+        **{key: part[part >= 0] for key, part in parts.items()},
+    )
 
-    def _cascade_row(self, body: Body) -> dict[str, Any]:
-        """Return a report in the form of the arguments of `Campaign.tell`."""
-        listed = {
-            key: tuple(getattr(self, names).listed[place] for place in body.get(key, ()))
-            for key, names in _CASCADE.items()
-        }
-        joined: Any = listed["joined"]
-        if "steps" in body:
-            joined = {
-                name: step if step >= 0 else None for name, step in zip(joined, body["steps"], strict=True)
-            }
-        row = {"joined": joined} | ({"unseen": listed["unseen"]} if listed["unseen"] else {})
-        known = dict.fromkeys(listed["live"], 1) | dict.fromkeys(listed["dead"], 0)
-        return row | ({"known": known} if known else {})
+
+def array_body(array: AnyArray) -> Body:
+    """Return an array as JSON values."""
+    data = zlib.compress(np.ascontiguousarray(array).tobytes(), 1)
+    return {"type": array.dtype.name, "shape": list(array.shape), "data": base64.b64encode(data).decode()}
+
+
+def in_order(body: Body, numbers: IntArray, n: int) -> AnyArray:
+    """Return the rows of an array with other numbers, among `n` rows; other rows are zeros."""
+    data = zlib.decompress(base64.b64decode(body["data"]))
+    rows = np.frombuffer(data, body["type"]).reshape(body["shape"])
+    numbers = numbers[body["rows"]] if "rows" in body else numbers
+    values = np.zeros((n, *rows.shape[1:]), rows.dtype)
+    values[numbers[numbers >= 0]] = rows[numbers >= 0]
+    return values
 
 
 @dataclass
@@ -405,7 +344,7 @@ class Replay:
         twin = object.__new__(Replay)
         twin.__dict__.update(self.__dict__, pending=self.pending.copy())
         if learns:
-            twin.state, twin.played = archive.copied(self.state), archive.copied(self.played)
+            twin.state, twin.played = deepcopy(self.state), deepcopy(self.played)
             twin.hidden = copy(self.hidden)
         return twin
 
@@ -423,26 +362,23 @@ class Replay:
         """
         kind, ticket = event.kind, event.ticket
         self.number = event.number
+        if ticket is None:
+            return
         if kind == "ask":
-            assert ticket is not None
             self.pending[ticket] = event
             self.asked = max(self.asked, ticket + 1)
             if self.of.reserves:
                 self.of.policy.reserve(self.state, self.of.ticket(ticket, event.body))
         elif kind == "tell":
-            assert ticket is not None
             asked = self.pending.pop(ticket, None) or find(ticket)
-            self._learn(event, (report or event).body, asked)
+            self._learn(event, self.of.ticket(ticket, asked.body), (report or event).body, asked)
             self.last_told = (report or event).at
         elif kind == "cancel":
-            assert ticket is not None
             self.pending.pop(ticket, None)
 
-    def _learn(self, event: Event, body: Body, asked: Event) -> None:
+    def _learn(self, event: Event, ticket: Ticket, body: Body, asked: Event) -> None:
         of, policy = self.of, self.of.policy
-        assert event.ticket is not None
-        ticket, told = of.ticket(event.ticket, asked.body), of.feedback(body, asked.body)
-        observed = told
+        told = observed = of.feedback(body, asked.body)
         if isinstance(told, CascadeFeedback):
             observed, prior = told.plain, prior_of(policy)
             if self.hidden is None and prior is not None:
@@ -456,10 +392,7 @@ class Replay:
     def packed(self) -> bytes:
         """Return the state as an archive, in which the reports with hidden outcomes are not repeated."""
         arrays: dict[str, AnyArray] = {}
-        document = {
-            "learner": archive.described(self.of.policy),
-            "labels": self._labels(),
-            "versions": versions(),
+        document = self._owner() | {
             "counts": [self.number, self.asked, self.told, self.last_told],
             "pending": [list(event) for event in self.pending.values()],
             "played": self.played.listed(),
@@ -487,9 +420,7 @@ class Replay:
         """
         document, arrays = archive.unpacked(data, "the snapshot")
         made = cls.fresh(of)
-        now = {"learner": archive.described(of.policy), "labels": made._labels()}
-        now["versions"] = versions()
-        if any(document[key] != value for key, value in now.items()):
+        if any(document[key] != value for key, value in made._owner().items()):
             return None
         made.state = archive.filled(made.state, document["state"], arrays)
         made.number, made.asked, made.told, made.last_told = document["counts"]
@@ -502,8 +433,10 @@ class Replay:
             made.hidden = HiddenOutcomes.of(prior, reports(made.number), stored)
         return made
 
-    def _labels(self) -> list[str]:
-        return [archive.labels_hash(names.own) for names in (self.of.choices, self.of.arms)]
+    def _owner(self) -> dict[str, Any]:
+        """Return what must be equal in a process that uses a snapshot."""
+        labels = [archive.labels_hash(names.own) for names in (self.of.choices, self.of.arms)]
+        return {"learner": archive.described(self.of.policy), "labels": labels, "versions": versions()}
 
 
 @dataclass(frozen=True)
@@ -542,31 +475,85 @@ class Rewrites:
         return all(first > number for at, first in self.earliest if at > number)
 
 
-class Round(NamedTuple):
-    """A round as it stands: its ask, its report or None, and its state."""
-
-    asked: Event
-    told: Event | None
-    state: str
+# Events by name.
 
 
-def standing_rounds(events: Iterable[Event]) -> Iterator[Round]:
-    """Yield the rounds of all events after all undos and corrections, in the order of their tickets."""
-    listed = [event for event in events if event.kind in ("ask", "tell", "cancel", "correct", "undo")]
-    rewrites = Rewrites.of(listed)
-    asked = {event.ticket: event for event in listed if event.kind == "ask"}
-    told: dict[int | None, Event] = {}
-    closed = set()
-    for event in listed:
-        if event.number in rewrites.undone:
+def rows_of(events: Sequence[Event], labels: Mapping[int, Labels]) -> list[dict[str, Any]]:
+    """Return events as rows of the history, by name."""
+    undone = {event.body["line"] for event in events if event.kind == "undo"}
+    return [row_of(event, labels, event.number in undone) for event in events]
+
+
+def row_of(event: Event, labels: Mapping[int, Labels], is_undone: bool) -> dict[str, Any]:
+    """Return an event as a row of the history, by name."""
+    body = event.body
+    row: dict[str, Any] = {"line": event.number, "event": event.kind, "at": iso(event.at)}
+    row["undone"] = is_undone
+    row |= {key: getattr(event, key) for key in ("author", "ticket") if getattr(event, key) is not None}
+    row |= {key: body[key] for key in _SHOWN if key in body}
+    if "super_arm" in body:
+        row["names"] = tuple(labels[body["names"]].choices[number] for number in body["super_arm"])
+    if "outcomes" in body:
+        arms = [labels[body["names"]].arms[number] for number in body["arms"]]
+        row["outcomes"] = dict(zip(arms, body["outcomes"], strict=True))
+        if "costs" in body:
+            row["costs"] = dict(zip(arms, body["costs"], strict=True))
+    if "cascade" in body:
+        row |= _cascade_row(body["cascade"], labels[body["names"]])
+    if "line" in body:
+        row["of_line"] = body["line"]
+    return row
+
+
+def _cascade_row(body: Body, labels: Labels) -> dict[str, Any]:
+    """Return a report in the form of the arguments of `Campaign.tell`."""
+    listed = {
+        key: tuple(getattr(labels, names)[number] for number in body.get(key, ()))
+        for key, names in _CASCADE.items()
+    }
+    joined: Any = listed["joined"]
+    if "steps" in body:
+        joined = {name: step if step >= 0 else None for name, step in zip(joined, body["steps"], strict=True)}
+    row = {"joined": joined} | ({"unseen": listed["unseen"]} if listed["unseen"] else {})
+    known = dict.fromkeys(listed["live"], 1) | dict.fromkeys(listed["dead"], 0)
+    return row | ({"known": known} if known else {})
+
+
+class Standing(NamedTuple):
+    """A ticket after all undos and corrections, from rows of the history.
+
+    Attributes
+    ----------
+    asked, told, closed : dict or None
+        The row of its ask, of its report or correction, and of its cancellation.
+    mark : int
+        The line of the last event about the ticket.
+    """
+
+    asked: dict[str, Any]
+    told: dict[str, Any] | None
+    closed: dict[str, Any] | None
+    mark: int
+
+    @property
+    def state(self) -> str:
+        """The state: ``"told"``, ``"cancelled"`` or ``"pending"``."""
+        return "told" if self.told is not None else "cancelled" if self.closed is not None else "pending"
+
+
+def standing_of(rows: Iterable[dict[str, Any]]) -> Iterator[Standing]:
+    """Yield the tickets of a history in their order."""
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        if "ticket" not in row:
             continue
-        if event.kind == "tell":
-            told[event.ticket] = rewrites.corrections.get(event.number, event)
-        elif event.kind == "cancel":
-            closed.add(event.ticket)
-    for ticket, event in asked.items():
-        state = "told" if ticket in told else "cancelled" if ticket in closed else "pending"
-        yield Round(event, told.get(ticket), state)
+        if row["event"] == "ask":
+            found[row["ticket"]] = {"asked": row, "told": None, "closed": None}
+        of = found[row["ticket"]]
+        of["mark"] = row["line"]
+        if row["event"] in ("tell", "correct", "cancel") and not row["undone"]:
+            of["closed" if row["event"] == "cancel" else "told"] = row
+    return (Standing(**of) for of in found.values())
 
 
 def versions() -> dict[str, str]:
@@ -574,25 +561,9 @@ def versions() -> dict[str, str]:
     return {"cmab": metadata.version("cmab"), "numpy": np.__version__}
 
 
-def unpacked_flags(text: str, n: int) -> AnyArray:
-    """Return the flags of a context in an event, by place."""
-    packed = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
-    return np.unpackbits(packed, count=n).astype(np.bool_)
-
-
-def _text_of(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 def iso(at: float) -> str:
     """Return a time as text in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-
-
-def _replaced(label: Hashable, former: Hashable, new: Hashable) -> Hashable:
-    if isinstance(label, tuple):
-        return tuple(_replaced(part, former, new) for part in label)
-    return new if label == former else label
 
 
 def _few(names: Sequence[Hashable]) -> str:

@@ -48,7 +48,8 @@ class Replica:
     def __init__(self, store: Store, policy: Policy[Any], accept_changes: bool) -> None:
         self.store, self._policy, self.accept_changes = store, policy, accept_changes
         self.of = Translation(policy)
-        self.learner = self.of.description()["learner"]  # checks the names before anything is stored
+        #: The description of the learner. Its names are checked before anything is stored.
+        self.described = self.of.description()
         #: How many writes of this process without another one in between show that it is alone.
         self._contended = 0
         self.error: str | None = None
@@ -61,9 +62,21 @@ class Replica:
 
     def create(self, beginning: Body, author: str | None) -> None:
         """Create the campaign, unless another process does."""
-        of = Translation(self._policy)
-        body = of.description() | beginning
-        self.store.create([event_of(1, "campaign", None, body, author)], of.texts.stored)
+        event = event_of(1, "campaign", None, self.described | beginning, author)
+        self.store.create([event], self.of.texts.stored)
+
+    def describe(self, author: str | None, **more: Any) -> None:
+        """Add an event with the present learner, its names and other options."""
+        with self.acting():
+            while True:
+                n_names = len(self.of.texts.stored)
+                body = self.of.description() | {"expires": self.of.last["expires"]} | more
+                event = self.event("changed", None, body, author)
+                is_added = self.store.append([event], self.of.texts.stored[n_names:], n_names)
+                self.catch_up()
+                if is_added:
+                    return
+                self.of.reread(self.store.names())
 
     def forked(self) -> None:
         """Start again in a child process, whose locks other threads of the parent may hold."""
@@ -94,9 +107,9 @@ class Replica:
                 pass
         return self.replay
 
-    def current(self, timeout: float | None = None) -> Replay:
+    def current(self) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
-        with self.store.within(timeout):
+        with self.store.within(None):
             self.known()
             if self._lock.acquire(blocking=False):
                 try:
@@ -113,12 +126,12 @@ class Replica:
                     f"{self.store.where} must have a campaign, got none; restore a backup"
                 )
             breaks = self.store.breaks
-            of = Translation(self._policy, self.store.names())
+            self.of.reread(self.store.names())
             for event in self.store.read(kinds=("campaign", "changed")):
-                of.learn(event)
-            if "seed" not in of.first:
+                if event.number not in self.of.labels:
+                    self.of.learn(event)
+            if "seed" not in self.of.first:
                 raise DamagedStoreError(f"{self.store.where} must have event 1, got none; restore a backup")
-            self.of = of
             self._replay()
             self._breaks = breaks
 
@@ -140,8 +153,6 @@ class Replica:
         events: Sequence[Event],
         *,
         expected: int | None = None,
-        names: Sequence[str] = (),
-        n_names: int = 0,
     ) -> list[Event] | None:
         """Store events that follow the known ones, and return them; None if the writer was overtaken.
 
@@ -165,7 +176,7 @@ class Replica:
                 self._contended -= not newer
                 if newer:
                     self.take([*newer, added])
-        elif is_current and self.store.append(events, names, n_names):
+        elif is_current and self.store.append(events):
             stored = list(events)
         else:
             self._contended = _WARY
@@ -238,12 +249,11 @@ class Replica:
 
     def _describe(self, event: Event) -> None:
         """Take over the names of a description of another process, or a forgotten name."""
-        if event.kind == "changed" and event.number > self.of.descriptions[-1].line:
-            for name in self.store.names()[len(self.of.texts.stored) :]:
-                self.of.texts.add(name)
+        is_new = event.kind == "changed" and event.number not in self.of.labels
+        if is_new or event.kind == "forget":
+            self.of.reread(self.store.names())
+        if is_new:
             self.of.learn(event)
-        elif event.kind == "forget":
-            self.of.forget(event.body["name"])
 
     def _ask_of(self, ticket: int) -> Event:
         """Return the event of a ticket that is not pending."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
+import networkx as nx
 import numpy as np
 
-from cmab.campaign.files import Line, Names, clean, lines_of, number_in, short
+from cmab.campaign.files import Names, clean, number_in, short
+from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
 if TYPE_CHECKING:
@@ -79,11 +81,6 @@ class Round:
     planned: tuple[Hashable, ...] = ()
     alone: tuple[Hashable, ...] = ()
 
-    @property
-    def others(self) -> float:
-        """How many joined without being asked; nan if unknown."""
-        return self.count - len(self.names)
-
 
 def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Round]:
     """Return the rounds of a history, in their order.
@@ -95,43 +92,65 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
     is_network : bool
         Whether people join along the ties of a network.
     """
+    rows = list(history)
+    replaced = [row for row in rows if "replaced_by" in row]
+    former = {row["replaced_by"]: row["ticket"] for row in replaced if not row["undone"]}
+    withdrawn = {row["replaced_by"] for row in replaced if row["undone"]}
     rounds: list[Round] = []
-    tickets: dict[int, int] = {}
     found: dict[int, Round] = {}
-    withdrawn: set[int] = set()
-    for event in history:
-        kind, by = event["event"], event.get("author") or ""
-        if "ticket" in event or kind == "undo":
-            ticket = event["ticket"] if "ticket" in event else tickets[event["of_line"]]
-            tickets[event["line"]] = ticket
-        if kind == "ask":
-            of = Round(len(rounds) + 1, event["at"], event["names"], author=by, ticket=ticket)
-            of.planned = of.names
+    for each in standing_of(rows):
+        of = found[each.asked["ticket"]] = _round_of(each, is_network)
+        if of.ticket in former:  # it takes the place of the round before
+            old = found[former[of.ticket]]
+            of.number, of.planned, of.former = old.number, old.planned, (*old.former, old.ticket)
+            rounds[old.number - 1] = of
+        elif of.state != "cancelled" or of.ticket not in withdrawn:
+            of.number = len(rounds) + 1
             rounds.append(of)
-            found[ticket] = of
-        elif kind == "cancel" and "replaced_by" in event and not event["undone"]:
-            new, old = (
-                rounds.pop(),
-                found[ticket],
-            )  # the ask before this event takes the place of the old round
-            new.number, new.planned, new.former = old.number, old.planned, (*old.former, old.ticket)
-            rounds[old.number - 1] = found[ticket] = new
-        elif kind in ("tell", "correct", "cancel") and not event["undone"]:
-            of = found[ticket]
-            of.told, of.author, of.corrected = event["at"], by, kind == "correct"
-            if kind == "cancel":
-                of.state = "cancelled"
-            else:
-                of.state = "reported"
-                _take(of, event, is_network)
-        if event["line"] in tickets:
-            found[tickets[event["line"]]].mark = event["line"]
-        if kind == "cancel" and "replaced_by" in event and event["undone"]:
-            withdrawn.add(event["replaced_by"])
-    rounds = [of for of in rounds if of.state != "cancelled" or of.ticket not in withdrawn]
-    for number, of in enumerate(rounds, 1):
-        of.number = number
     return rounds
+
+
+def _round_of(each: Standing, is_network: bool) -> Round:
+    """Return the round of a ticket, without a number."""
+    last: dict[str, Any] = each.told or each.closed or {}
+    of = Round(0, each.asked["at"], each.asked["names"], told=last.get("at"), mark=each.mark)
+    of.author = (last or each.asked).get("author", "")
+    of.corrected, of.planned, of.ticket = last.get("event") == "correct", of.names, each.asked["ticket"]
+    of.state = "cancelled" if each.closed else "waiting"
+    if each.told is None:
+        return of
+    of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())
+    of.count = last.get("reward", math.nan)
+    if not is_network and of.results:
+        of.count = float(sum(of.results.values()))
+    if "joined" in last:
+        of.joined = {name: step for name, step in steps_in(last["joined"]).items() if name not in of.names}
+    if of.unknown and not math.isnan(of.count):  # a known number with people without a path: they joined
+        of.unknown, of.alone = (), of.unknown
+        of.joined = {**(of.joined or {}), **dict.fromkeys(of.alone)}
+    return of
+
+
+def round_of(rounds: Sequence[Round], number: int | None) -> Round:
+    """Return the round with a number, or the only one that waits for a report.
+
+    Raises
+    ------
+    ValueError
+        If there is no such round, or several wait for a report.
+    """
+    if number is not None:
+        if not 1 <= number <= len(rounds):
+            known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
+            raise ValueError(f"the round must be a number {known}, got {number}")
+        return rounds[number - 1]
+    waiting = [each for each in rounds if each.state == "waiting"]
+    if len(waiting) != 1:
+        found = ", ".join([str(each.number) for each in waiting[:20]] + ["..."] * (len(waiting) > 20))
+        raise ValueError(
+            f"the number of the round must be given; rounds that wait for a report: {found or 'none'}"
+        )
+    return waiting[0]
 
 
 def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
@@ -140,133 +159,50 @@ def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
     return {name for of in told for name in (*of.names, *(of.joined or {}))}
 
 
-def _take(of: Round, event: dict[str, Any], is_network: bool) -> None:
-    """Set the result of a round from the event of its report."""
-    of.results = dict(event.get("outcomes") or {})
-    reward = event.get("reward")
-    if reward is not None and not math.isnan(reward):
-        of.count = float(reward)
-    else:
-        of.count = math.nan if is_network or not of.results else float(sum(of.results.values()))
-    of.joined, of.unknown, of.alone = _joined(of, event), event.get("unseen", ()), ()
-    if of.unknown and not math.isnan(of.count):  # a known number with people without a path: they joined
-        of.unknown, of.alone = (), of.unknown
-        of.joined = {**(of.joined or {}), **dict.fromkeys(of.alone)}
-
-
-def _joined(of: Round, event: dict[str, Any]) -> dict[Hashable, int | None] | None:
-    """Return the joined people, if the report has names."""
-    told = event.get("joined")
-    if told is None:
-        return None
-    return {name: step for name, step in steps_in(told).items() if name not in of.names}
-
-
 def steps_in(joined: Any) -> dict[Hashable, int | None]:
     """Return the step of each joined person, or None, from a report with or without steps."""
     return dict(joined) if isinstance(joined, dict) else dict.fromkeys(joined)
 
 
 class UnreachableError(ValueError):
-    """A report of a person that no chain of joined people reaches.
+    """A report of people that no chain of joined people reaches.
 
     Parameters
     ----------
-    sentence : str
-        The sentence with the name of the person.
-    people : list
-        The people without a path.
-
-    Attributes
-    ----------
-    sentence : str
-        The same sentence, without a remedy.
     people : list
         The people without a path.
     """
 
-    def __init__(self, sentence: str, people: list[Hashable]) -> None:
+    def __init__(self, people: list[Hashable]) -> None:
+        self.people, some = people, ", ".join(short(str(name)) for name in people[:5])
+        #: The sentence without a remedy.
+        self.sentence = f"No chain of people who joined leads from the people asked to {some}."
         super().__init__(
-            f"{sentence} Did you forget somebody in between? Add them to the report, or give them as"
+            f"{self.sentence} Did you forget somebody in between? Add them to the report, or give them as"
             " unknown if they may have joined without your knowledge."
         )
-        self.sentence, self.people = sentence, people
 
 
 def without_path(
-    graph: DirectedGraph,
-    asked: Iterable[Hashable],
-    joined: Iterable[Hashable],
-    unknown: Iterable[Hashable],
-) -> UnreachableError | None:
-    """Return an error with the joined people that the people asked do not reach, or None.
-
-    Paths lead through people that joined and through unknown ones.
-
-    Parameters
-    ----------
-    graph : DirectedGraph
-        The network.
-    asked, joined, unknown : iterable of hashable
-        The names of the people asked, of the joined people, and of those that may have joined.
-    """
+    graph: DirectedGraph, asked: Iterable[Hashable], joined: Iterable[Hashable], unknown: Iterable[Hashable]
+) -> list[Hashable]:
+    """Return the joined people that the people asked do not reach along joined and unknown people."""
     numbers = graph.node_numbers
-    first = {numbers[name] for name in asked if name in numbers}
-    told = [numbers[name] for name in joined if name in numbers]
-    allowed = {*first, *told, *(numbers[name] for name in unknown if name in numbers)}
+    first, told, others = (
+        [numbers[name] for name in some if name in numbers] for some in (asked, joined, unknown)
+    )
     is_allowed = np.zeros(graph.n_nodes, np.bool_)
-    is_allowed[list(allowed)] = True
-    between = np.flatnonzero(is_allowed[graph.tails] & is_allowed[graph.heads])
-    ties = list(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
-    reached = _reached(first, ties)
-    lost = [node for node in told if node not in reached]
-    if not lost:
-        return None
-    people = [graph.label(node) for node in lost]
-    tailed = {head for _, head in ties}
-    alone = next((node for node in lost if node not in tailed), None)
-    if alone is None:
-        some = ", ".join(short(str(name)) for name in people[:5])
-        return UnreachableError(
-            f"No chain of people who joined leads from the people asked to {some}.", people
-        )
-    name = short(str(graph.label(alone)))
-    if any(tail == alone for tail, _ in ties):
-        return UnreachableError(
-            f"{name} can tell people who were asked or who joined, but in the network none of them can"
-            f" tell {name}.",
-            people,
-        )
-    return UnreachableError(f"{name} knows nobody who was asked or who joined.", people)
-
-
-def _reached(first: set[int], ties: list[tuple[int, int]]) -> set[int]:
-    """Return the people that the first ones reach along the ties."""
-    heads: dict[int, list[int]] = {}
-    for tail, head in ties:
-        heads.setdefault(tail, []).append(head)
-    found, queue = {*first}, [*first]
-    while queue:
-        new = [head for head in heads.get(queue.pop(), ()) if head not in found]
-        found.update(new)
-        queue += new
-    return found
+    is_allowed[[*first, *told, *others]] = True
+    between = is_allowed[graph.tails] & is_allowed[graph.heads]
+    part: nx.DiGraph[int] = nx.DiGraph()
+    part.add_nodes_from(first)
+    part.add_edges_from(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
+    reached = {*first}.union(*(nx.descendants(part, node) for node in first))
+    return [graph.label(node) for node in told if node not in reached]
 
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
-#: Results of a name that did not join; a line without a name needs a word.
-_NOT_JOINED = {*_NO, "0"}
-_UNKNOWN = {"unknown", "?", "unseen", "not known", "not seen"}
-#: How many rounds that wait for a report a message lists.
-_SHOWN_ROUNDS = 20
-_HEADERS = {
-    "name": {"name", "names", "person", "who", "item", "joined name", "people"},
-    "round": {"round", "round number", "ticket"},
-    "result": {"result", "joined", "outcome", "answer"},
-    "step": {"step", "wave"},
-    "date": {"date", "day", "joined on", "when", "time", "timestamp"},
-}
 #: A date as spreadsheets write it. Dates do not tell who told whom, so nothing is learned from them.
 _DATE = re.compile(
     r"\d{1,4}[-./ ]\d{1,2}[-./ ]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?)?", re.IGNORECASE
@@ -295,8 +231,6 @@ class Report:
         The people that were asked, but not chosen.
     alone : bool
         Whether people that no joined person can have told are accepted.
-    lines : list of int
-        The lines of a table from which this report was read.
     """
 
     number: int
@@ -307,15 +241,6 @@ class Report:
     absent: list[Hashable] = field(default_factory=list)
     instead: list[Hashable] = field(default_factory=list)
     alone: bool = False
-    lines: list[int] = field(default_factory=list)
-
-
-class Refused(NamedTuple):
-    """A line of a table that was not accepted: its number, its text and the reason."""
-
-    line: int
-    text: str
-    reason: str
 
 
 def entries_in(text: str, names: Names) -> list[str]:
@@ -333,8 +258,7 @@ def entries_in(text: str, names: Names) -> list[str]:
     found: list[str] = []
     for line in text.splitlines():
         for part in line.split("\t") if clean(line) not in names else [line]:
-            pieces = part.split(";") if clean(part) not in names else [part]
-            for piece in pieces:
+            for piece in part.split(";") if clean(part) not in names else [part]:
                 tokens, at = piece.split(","), 0
                 while at < len(tokens):
                     ends = (end for end in range(len(tokens), at, -1) if _is_entry(tokens[at:end], names))
@@ -352,9 +276,8 @@ def _is_entry(tokens: Sequence[str], names: Names) -> bool:
 
 
 def report_of(
-    rounds: Sequence[Round],
+    of: Round,
     names: Names,
-    number: int | None,
     entries: Iterable[str],
     *,
     is_network: bool,
@@ -363,7 +286,7 @@ def report_of(
     instead: Iterable[str] = (),
     largest: float = 1.0,
 ) -> Report:
-    """Return a report from entries such as ``Bob`` or ``Bob=2``.
+    """Return the report of a round from entries such as ``Bob`` or ``Bob=2``.
 
     In a network, the number is the step in which the person joined. In a list, it is the result of the item;
     items without a number have the largest result, and chosen items that are not listed have the result 0.
@@ -371,347 +294,69 @@ def report_of(
     Raises
     ------
     ValueError
-        If the round cannot be reported, or a name or a number is wrong.
+        If names or numbers are wrong; the message has a line for each of them.
     """
-    report = Report(round_of(rounds, number).number)
-    chosen = round_of(rounds, report.number).names
-    wrong: list[str] = []
+    report, wrong = Report(of.number), list[str]()
 
-    def found_in(texts: Iterable[str]) -> Iterator[tuple[str, Hashable, str | None]]:
+    def found_in(texts: Iterable[str]) -> Iterator[tuple[Hashable, str]]:
         for text in texts:
             try:
-                yield text, *_split(text, names)
+                name, _, value = (text, "", "") if text in names else text.rpartition("=")
+                yield names.find(name or text), value.strip() if name else ""
             except ValueError as error:
                 wrong.append(str(error))
 
-    report.instead = [name for _, name, _ in found_in(instead) if name not in chosen]
-    report.absent = [name for _, name, _ in found_in(absent)]
-    asked = (*(name for name in chosen if name not in report.absent), *report.instead)
-    for _, name, value in found_in(entries):
+    report.instead = [name for name, _ in found_in(instead) if name not in of.names]
+    report.absent = [name for name, _ in found_in(absent)]
+    asked = (*(name for name in of.names if name not in report.absent), *report.instead)
+    for name, value in found_in(entries):
         try:
             if is_network:
-                _add_person(report, asked, name, value or "")
+                _add_person(report, asked, name, value)
             else:
-                _add_result(report, chosen, name, "yes" if value is None else value, largest)
+                _add_result(report, of, name, value or "yes", largest)
         except ValueError as error:
             wrong.append(str(error))
-    report.unknown = list(dict.fromkeys(name for _, name, _ in found_in(unknown)))
+    report.unknown = list(dict.fromkeys(name for name, _ in found_in(unknown)))
     both = [name for name in report.unknown if name in asked or name in report.joined]
-    wrong += [
-        f"{shown(str(name))} cannot be both asked or joined, and unknown" for name in both if is_network
-    ]
+    if is_network and both:
+        wrong.append(f"{shown(str(both[0]))} cannot be both asked or joined, and unknown")
     if wrong:
         raise ValueError("\n".join(dict.fromkeys(wrong)))
     if not is_network:
-        for name in chosen:
-            if name not in report.results and name not in report.unknown:
-                report.results[name] = 0.0
+        report.results |= {name: 0.0 for name in of.names if name not in (*report.results, *report.unknown)}
     return report
 
 
-def round_of(rounds: Sequence[Round], number: int | None) -> Round:
-    """Return the round with a number, or the only one that waits for a report.
-
-    Raises
-    ------
-    ValueError
-        If there is no such round, or several wait for a report.
-    """
-    if number is not None:
-        if not 1 <= number <= len(rounds):
-            known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
-            raise ValueError(f"the round must be a number {known}, got {number}")
-        return rounds[number - 1]
-    some = list(islice((each for each in rounds if each.state == "waiting"), _SHOWN_ROUNDS + 1))
-    waiting = some[:_SHOWN_ROUNDS]
-    if len(waiting) != 1:
-        more = ", ..." if len(some) > len(waiting) else ""
-        found = ", ".join(str(each.number) for each in waiting) + more or "none"
-        raise ValueError(f"the number of the round must be given; rounds that wait for a report: {found}")
-    return waiting[0]
-
-
-def _split(entry: str, names: Names) -> tuple[Hashable, str | None]:
-    """Return the name of an entry and the text after the last equals sign."""
-    if entry in names or "=" not in entry:
-        return names.find(entry), None
-    name, _, value = entry.rpartition("=")
-    return names.find(name), value.strip()
-
-
-def _add_person(report: Report, chosen: Sequence[Hashable], name: Hashable, step: str) -> None:
-    found = None
+def _add_person(report: Report, asked: Sequence[Hashable], name: Hashable, step: str) -> None:
+    text, found = shown(str(name)), None
     if step:
         if not step.isdecimal() or len(step) > 9:
-            raise ValueError(
-                f"the step of {shown(str(name))} must be a whole number, got {shown(short(step))}"
-            )
+            raise ValueError(f"the step of {text} must be a whole number, got {shown(short(step))}")
         found = int(step)
-    if name in chosen:
-        if found:
-            raise ValueError(f"{shown(str(name))} was asked, so the step must be 0 or empty, got {step}")
-        found = 0
-    elif found == 0:
-        raise ValueError(
-            f"{shown(str(name))} was not asked in this round, so the step must be 1 or more, got 0"
-        )
+    if found is not None and (found == 0) != (name in asked):
+        why, wanted = ("was asked", "0 or empty") if found else ("was not asked", "1 or more")
+        raise ValueError(f"{text} {why}, so the step must be {wanted}, got {step}")
     former = report.joined.get(name)
-    if former is not None and found is not None and former != found:
-        raise ValueError(f"{shown(str(name))} must have one step in a round, got {former} and {found}")
-    report.joined[name] = former if found is None else found
+    if former and found is not None and former != found:
+        raise ValueError(f"{text} must have one step in a round, got {former} and {found}")
+    report.joined[name] = 0 if name in asked else former if found is None else found
 
 
-def _add_result(
-    report: Report, chosen: Sequence[Hashable], name: Hashable, text: str, largest: float
-) -> None:
-    if name not in chosen:
-        raise ValueError(f"{shown(str(name))} was not chosen in round {report.number}")
+def _add_result(report: Report, of: Round, name: Hashable, text: str, largest: float) -> None:
+    if name not in of.names:
+        raise ValueError(f"{shown(str(name))} was not chosen in round {of.number}")
     if name in report.results:
         raise ValueError(f"{shown(str(name))} must be reported once in a round")
-    word = text.casefold()
+    word, result = text.casefold(), -1.0
     if word in _YES or word in _NO:
-        report.results[name] = largest if word in _YES else 0.0
-        return
-    try:
-        result = number_in(text)
-    except ValueError:
-        result = -1.0
+        result = largest if word in _YES else 0.0
+    else:
+        with suppress(ValueError):
+            result = number_in(text)
     if not 0.0 <= result <= largest:
         raise ValueError(
             f"the result of {shown(str(name))} must be yes, no or a number from 0 to {largest:g}, got"
             f" {shown(short(text))}"
         )
     report.results[name] = result
-
-
-class _Row(NamedTuple):
-    """A line of a table that was read: its round, its name or None for no person, and its other cells."""
-
-    line: Line
-    of: Round
-    name: Hashable | None
-    word: str
-    cells: dict[str, str]
-
-
-def reports_in(
-    text: str,
-    rounds: Sequence[Round],
-    names: Names,
-    *,
-    is_network: bool,
-    number: int | None = None,
-    largest: float = 1.0,
-) -> tuple[list[Report], list[Refused]]:
-    """Return the reports of a table, and the lines that were refused.
-
-    The columns are ``round`` (unless `number` is given or only one round waits), ``name``, ``result`` and,
-    in a network, ``step``. If any line has a round, each line needs one. A table without a header has one
-    column, the names. Each line is used or refused.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a table, or if a column is unknown or repeated.
-    """
-    lines = lines_of(text, comment="")
-    places, lines = _columns(lines, names, is_network=is_network)
-    rows: dict[tuple[int, Hashable | None], list[_Row]] = {}
-    refused: list[Refused] = []
-    has_rounds = any(_cell(line, places, "round") for line in lines if not _is_comment(line, names))
-    for line in lines:
-        try:
-            if has_rounds and not _cell(line, places, "round"):
-                raise ValueError(
-                    "the round must be in each line if it is in any line, got an empty cell; write the number"
-                    " in each line (merged cells have it in their first line only)"
-                )
-            row = _read_line(line, places, rounds, names, number, is_network)
-            rows.setdefault((row.of.number, row.name), []).append(row)
-        except ValueError as error:
-            refused.append(_refused(line, str(error)))
-    reports: dict[int, Report] = {}
-    joined: dict[int, _Row] = {}
-    for (of, name), each in rows.items():
-        found = [row for row in each if name is not None and row.word not in _NOT_JOINED]
-        if found:
-            joined.setdefault(of, found[0])
-    for each in rows.values():
-        told = {(_meaning(row.word), row.cells["step"]) for row in each}
-        others = (each[0].line.number, each[1].line.number) if len(told) > 1 else ()
-        for at, row in enumerate(each):
-            try:
-                other = next((line for line in others if line != row.line.number), None)
-                _check_alone(row, other, joined.get(row.of.number), rows)
-                report = reports.get(row.of.number) or Report(row.of.number)
-                if row.name is not None and at == 0:
-                    _take_row(report, row, row.name, is_network=is_network, largest=largest)
-                report.lines.append(row.line.number)
-                reports[row.of.number] = report
-            except ValueError as error:
-                refused.append(_refused(row.line, str(error)))
-    return [reports[key] for key in sorted(reports)], sorted(refused)
-
-
-def _meaning(word: str) -> str:
-    """Return a word that is the same for all words with the same meaning."""
-    return "yes" if word in _YES or word in ("", "1") else "no" if word in _NOT_JOINED else word
-
-
-def _refused(line: Line, why: str) -> Refused:
-    return Refused(line.number, short(", ".join(line.cells)), why)
-
-
-def _columns(lines: list[Line], names: Names, *, is_network: bool) -> tuple[dict[str, int], list[Line]]:
-    """Return the position of each column of a table, and the lines below its header."""
-    known = {what: words for what, words in _HEADERS.items() if is_network or what != "step"}
-    columns = ", ".join(["round", "name", "result", *(["step"] if is_network else []), "date"])
-    told = [line for line in lines if not _is_comment(line, names)]
-    header = (told or lines)[0].cells
-    found = [next((what for what, words in known.items() if cell.casefold() in words), "") for cell in header]
-    width = max(len(_filled(line.cells)) for line in told or lines)
-    if not any(found):
-        if width > 1:
-            raise ValueError(
-                f"a table of several columns must have a header with the columns {columns}, got"
-                f" {shown(short(', '.join(header)))} as the first line; a name with a comma needs quotes"
-            )
-        return {"name": 0}, lines
-    if "name" not in found:
-        raise ValueError(f"the table must have a column name, got {', '.join(header)}")
-    if width == 1 and header[0] in names:
-        raise ValueError(
-            f"the first line must be a header that is not a name of this campaign, got {shown(header[0])};"
-            " write another header above it, such as people"
-        )
-    places: dict[str, int] = {}
-    for at, (cell, what) in enumerate(zip(header, found, strict=True)):
-        if cell and not what:
-            raise ValueError(
-                f"the columns of the table must be {columns}, got {shown(short(cell))}; correct the header,"
-                " or delete the column"
-            )
-        if what in places:
-            raise ValueError(
-                f"the table must have one column {what}, got {shown(short(header[places[what]]))} and"
-                f" {shown(short(cell))}; delete one of them"
-            )
-        if what:
-            places[what] = at
-    return places, [line for line in lines if line.cells is not header]
-
-
-def _is_comment(line: Line, names: Names) -> bool:
-    return line.cells[0].startswith("#") and line.cells[0] not in names
-
-
-def _filled(cells: list[str]) -> list[str]:
-    """Return the cells without the empty ones at the end."""
-    last = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
-    return cells[:last]
-
-
-def _cell(line: Line, places: dict[str, int], what: str) -> str:
-    """Return the cell of a line in a column; empty if the line or the table does not have it."""
-    return line.cells[places[what]] if what in places and places[what] < len(line.cells) else ""
-
-
-def _read_line(
-    line: Line,
-    places: dict[str, int],
-    rounds: Sequence[Round],
-    names: Names,
-    number: int | None,
-    is_network: bool,
-) -> _Row:
-    """Return a line of a table with its round and its name."""
-    for at, cell in enumerate(line.cells):
-        if cell and at not in places.values():
-            raise ValueError(
-                f"a line must have no cell without a header, got {shown(short(cell))}; a name with a comma"
-                " needs quotes"
-            )
-    cells = {what: _cell(line, places, what) for what in _HEADERS}
-    if _DATE.fullmatch(cells["step"]):
-        cells["step"] = ""
-    text = cells["name"]
-    if line.cells[0].startswith("#") and text not in names:
-        raise ValueError("the line begins with #, and is not the report of a name; delete it")
-    given = number
-    if cells["round"]:
-        if not cells["round"].isdecimal() or len(cells["round"]) > 9:
-            raise ValueError(f"the round must be a whole number, got {shown(short(cells['round']))}")
-        given = int(cells["round"])
-        if number is not None and given != number:
-            raise ValueError(f"the round must be {number}, got {given}")
-    of = round_of(rounds, given)
-    word = cells["result"].casefold()
-    if not text and is_network:
-        if word not in _NO:
-            raise ValueError("a name must not be empty; write no as the result if nobody joined")
-        if cells["step"]:
-            raise ValueError(f"the step must be empty if nobody joined, got {shown(short(cells['step']))}")
-        return _Row(line, of, None, word, cells)
-    # Exported tables have an apostrophe before text that a spreadsheet would take for a formula.
-    plain = text[1:] if text.startswith("'") else text
-    if plain != text and text in names and plain in names:
-        raise ValueError(
-            f"{shown(short(text))} can be this name, or {shown(short(plain))} from an exported table; report"
-            " it on the page"
-        )
-    name = names.find(text if text in names else plain)
-    return _Row(line, of, name, word, cells)
-
-
-def _check_alone(
-    row: _Row, other: int | None, joined: _Row | None, rows: dict[tuple[int, Hashable | None], list[_Row]]
-) -> None:
-    """Raise ``ValueError`` if another line tells something else about a name of a round.
-
-    `other` is the number of such a line with this name, and `joined` is a line of the round with a joined
-    person.
-    """
-    if other is not None:
-        what = "that nobody joined" if row.name is None else shown(str(row.name))
-        raise ValueError(f"{what} must have one result in a round, but line {other} has another one")
-    if row.name is None and joined is not None:
-        raise ValueError(
-            f"a round must not have a line without a name, which means that nobody joined, and"
-            f" {shown(str(joined.name))} in line {joined.line.number}; delete one of them"
-        )
-    nobody = rows.get((row.of.number, None))
-    if nobody and row.name is not None and row.word not in _NOT_JOINED:
-        raise ValueError(
-            f"{shown(str(row.name))} must not be in a round in which nobody joined by line"
-            f" {nobody[0].line.number}; delete one of them"
-        )
-
-
-def _take_row(report: Report, row: _Row, name: Hashable, *, is_network: bool, largest: float) -> None:
-    """Add a line of a table to the report of its round."""
-    word, text = row.word, shown(str(name))
-    if is_network:
-        is_joined = word == "" or word in _YES or word == "1"
-        if not (is_joined or word in _UNKNOWN or word in _NOT_JOINED):
-            raise ValueError(
-                f"the result must be joined, no or unknown, got {shown(short(row.cells['result']))}"
-            )
-        if word in _UNKNOWN and name in row.of.names:
-            raise ValueError(
-                f"{text} was asked in round {row.of.number}: write joined, or no if they did not come"
-            )
-        if not is_joined and name in row.of.names:
-            report.absent.append(name)
-        if not is_joined and row.cells["step"]:
-            raise ValueError(
-                f"the step of {text} must be empty unless the result is joined, got"
-                f" {shown(short(row.cells['step']))}"
-            )
-        if is_joined:
-            _add_person(report, row.of.names, name, row.cells["step"])
-    if word in _UNKNOWN:
-        if not is_network and name not in row.of.names:
-            raise ValueError(f"{text} was not chosen in round {report.number}")
-        report.unknown.append(name)
-    elif not is_network and word:  # an empty result is not observed
-        _add_result(report, row.of.names, name, row.cells["result"], largest)

@@ -485,7 +485,7 @@ class Store:
         begun, pause, is_told = time.monotonic(), 0.05, False
         while True:
             try:
-                with _calls if self.is_sqlite else nullcontext():
+                with _sqlite if self.is_sqlite else nullcontext():
                     cursor = self._cursor()
                     try:
                         return work(cursor)
@@ -574,102 +574,27 @@ def _reason(error: Any) -> str:
     return " ".join(str(error).split())
 
 
-def copy_campaign(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Copy all events of a campaign to a new campaign in a file or a database.
-
-    The events keep their numbers and times. The source can be in use; events that it gets later are not
-    copied. To move a campaign, first stop all its processes.
-
-    Parameters
-    ----------
-    source, target : str or path-like
-        The paths or the URLs of the campaigns, as in `Campaign`. The target must not exist.
-
-    Returns
-    -------
-    int
-        The number of copied events.
-
-    Raises
-    ------
-    ValueError
-        If the source is damaged or is not a campaign, or if the target exists.
-    OSError
-        If the source cannot be read or the target cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign, copy_campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     first, second = pathlib.Path(folder, "first.db"), pathlib.Path(folder, "second.db")
-    ...     request = Campaign(CUCB(TopK(5, k=2)), first, rng=0).ask()
-    ...     copied = copy_campaign(first, second)
-    ...     copied, Campaign(CUCB(TopK(5, k=2)), second).pending
-    (2, (0,))
-    """
-    old, new = Store(source), Store(target)
-    try:
-        if not old.exists():
-            raise ValueError(f"source must be a campaign, got {old.where}, which has none")
-        events = list(old.read())
-        if new.exists() or not new.create(events, old.names()):
-            raise ValueError(f"target must be a new campaign, got {new.where}, which exists")
-    finally:
-        old.close()
-        new.close()
-    return len(events)
-
-
-class _Calls:
-    """The running calls of SQLite in this process, which a fork waits for.
-
-    A child cannot use a connection of its parent, and SQLite keeps the locks of a file for the whole process.
-    All connections are therefore closed before a fork.
-    """
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._running, self._is_forking = 0, False
-
-    def __enter__(self) -> None:
-        with self._condition:
-            self._condition.wait_for(lambda: not self._is_forking)
-            self._running += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._condition:
-            self._running -= 1
-            self._condition.notify_all()
-
-    def before_fork(self) -> None:
-        """Wait until no call runs, let none begin, and close the connections."""
-        self._condition.acquire()
-        self._is_forking = True
-        self._condition.wait_for(lambda: not self._running)
-        for store in list(_stores):
-            if store.is_sqlite:
-                store.close()
-
-    def after_fork(self) -> None:
-        """Let calls begin again, in the parent."""
-        self._is_forking = False
-        self._condition.notify_all()
-        self._condition.release()
-
-    def in_child(self) -> None:
-        """Begin anew in the child; the connections of other databases belong to the parent."""
-        self._condition, self._is_forking = threading.Condition(), False
-        for store in list(_stores):
-            store._deadline = threading.local()
-            if not store.is_sqlite:
-                store._idle.clear()
-
-
+#: Held by each call of SQLite, and while the process forks. A child cannot use a connection of its parent,
+#: and SQLite keeps the locks of a file for the whole process, so all connections are closed before a fork.
+_sqlite = threading.Lock()
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
-_calls = _Calls()
+
+
+def _before_fork() -> None:
+    _sqlite.acquire()
+    for store in list(_stores):
+        if store.is_sqlite:
+            store.close()
+
+
+def _in_child() -> None:
+    """Begin anew in the child; the connections of other databases belong to the parent."""
+    _sqlite.release()
+    for store in list(_stores):
+        store._deadline = threading.local()
+        if not store.is_sqlite:
+            store._idle.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_calls.before_fork, after_in_parent=_calls.after_fork, after_in_child=_calls.in_child
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_sqlite.release, after_in_child=_in_child)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Hashable
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab.bounds.certificate import RegretCertificate
-from cmab.campaign.names import Texts
-from cmab.campaign.posterior import CascadeFeedback
-from cmab.campaign.replay import Body, Replay, Round, iso, standing_rounds, unpacked_flags
-from cmab.feedback import Context
+from cmab.campaign.names import Names, Texts
+from cmab.campaign.replay import Body, Labels, Standing, Translation, in_order, rows_of, standing_of
+from cmab.feedback import Context, Feedback
 from cmab.offline.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 
 if TYPE_CHECKING:
-    from cmab.campaign.campaign import Campaign
+    pass
 
 _IN_WORDS = 10
 
@@ -58,9 +53,6 @@ class Summary:
         not depend on the policy.
     noun : str
         The word for base arms: ``"ties"`` or ``"base arms"``.
-    certificate : RegretCertificate or None
-        The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
-        campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
 
     Examples
     --------
@@ -83,7 +75,6 @@ class Summary:
     n_arms: int
     learned: tuple[Learned, ...]
     noun: str = "base arms"
-    certificate: RegretCertificate | None = None
 
     def __str__(self) -> str:
         parts = [
@@ -95,30 +86,11 @@ class Summary:
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
-        lines += self._loss()
         lines += _listed(
             f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
             [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
         )
         return "\n".join(lines)
-
-    def _loss(self) -> list[str]:
-        """Return the sentences of the certificate that give a bound."""
-        found = self.certificate
-        if found is None:
-            return []
-        n, names = len(found.choice), [str(written(label)) for label in found.labels]
-        best = "the best super arm"
-        if self.noun == "ties":
-            best = f"the best {n:,} people" if n > 1 else "the best person"
-        more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
-        present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
-        lines = []
-        if math.isfinite(found.exact_gap):
-            lines.append(found.gap_in_words(best, present))
-        if math.isfinite(found.exact_regret) and found.method != "no rewards":
-            lines.append(found.regret_in_words(best))
-        return lines
 
 
 def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
@@ -129,44 +101,39 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
-def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summary:
-    """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
-    of, rounds = replay.of, list(standing_rounds(campaign._replica.store.read()))
-    reports = [
-        (each.told, of.feedback(each.told.body, each.asked.body)) for each in rounds if each.told is not None
-    ]
-    seen = ArmStatistics.empty(len(of.arms.own))
-    for _, told in reports:
-        seen.update(told.plain if isinstance(told, CascadeFeedback) else told)
-    rewards = [told.reward for _, told in reports if told.reward == told.reward]
-    states = Counter(each.state for each in rounds)
-    certificate = None
-    if delta is not None and reports:
-        # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
-        with suppress(TypeError, ValueError):
-            certificate = campaign.regret_bound(delta=delta)
+def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
+    """Return the summary of the rounds of a history."""
+    tickets = list(standing_of(history))
+    reports = [each.told for each in tickets if each.told is not None]
+    rewards = [row["reward"] for row in reports if "reward" in row]
+    states = Counter(each.state for each in tickets)
     return Summary(
         told=len(reports),
         pending=states["pending"],
         cancelled=states["cancelled"],
         reward=float(np.mean(rewards)) if rewards else float("nan"),
-        last=max((iso(event.at) for event, _ in reports), default=None),
+        last=max((row["at"] for row in reports), default=None),
         n_arms=len(of.arms.own),
-        learned=_learned(of.arms.own, seen),
-        noun="ties" if of.tie_names else "base arms",
-        certificate=certificate,
+        learned=_learned(of.arms, reports),
+        noun="ties" if of.has_ties else "base arms",
     )
 
 
-def _learned(names: list[Hashable], stats: ArmStatistics) -> tuple[Learned, ...]:
+def _learned(names: Names, reports: list[dict[str, Any]]) -> tuple[Learned, ...]:
     """Return the statistics of each observed arm."""
+    stats = ArmStatistics.empty(len(names.own))
+    for row in reports:
+        arms, outcomes = names.numbers(row["outcomes"]), np.array([*row["outcomes"].values()], np.float64)
+        there = arms >= 0
+        parts = {part: np.array(row[part])[there] for part in ("pulls", "squares") if part in row}
+        stats.update(Feedback(arms[there], outcomes[there], **parts))
     means, counts = stats.means, stats.counts
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
     seen = np.flatnonzero(counts > 0)
     order = seen[np.lexsort((-means[seen], -counts[seen]))]
     rows = zip(order, means[order].tolist(), errors[order].tolist(), counts[order].tolist(), strict=True)
-    return tuple(Learned(names[arm], *row) for arm, *row in rows)
+    return tuple(Learned(names.own[arm], *row) for arm, *row in rows)
 
 
 def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
@@ -208,72 +175,43 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
         texts, events = Texts(store.names()), list(store.read())
     finally:
         store.close()
-    choices: list[Hashable] = []
-    arms: list[Hashable] = []
+    described = [event for event in events if event.kind in ("campaign", "changed")]
+    labels = {event.number: Labels.of(texts, event.body) for event in described}
+    choices = list(dict.fromkeys(label for each in labels.values() for label in each.choices))
+    arms = list(dict.fromkeys(label for each in labels.values() for label in each.arms))
     versions: list[dict[str, str]] = []
-    for event in events:
-        if event.kind in ("campaign", "changed"):
-            new = texts.decoded(event.body["choices"])
-            choices += new
-            arms += new if event.body["arms"] is None else texts.decoded(event.body["arms"])
-            versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
-    rounds = [_logged(each, choices, arms) for each in standing_rounds(events)]
+    for event in described:
+        versions += [event.body["versions"]] if event.body["versions"] not in versions[-1:] else []
+    orders = Names("entry of a super arm", choices), Names("base arm", arms)
+    rounds = []
+    for each in standing_of(rows_of(events, labels)):
+        body = events[each.asked["line"] - 1].body
+        rounds.append(_logged(each, _context(body, labels[body["names"]], orders)))
     return Log(rounds, choices=choices, arms=arms, versions=versions)
 
 
-def _logged(each: Round, choices: list[Hashable], arms: list[Hashable]) -> LoggedRound:
-    asked, told = each.asked.body, {} if each.told is None else each.told.body
-    names = [arms[place] for place in told.get("arms", ())]
-    assert each.asked.ticket is not None
+def _logged(each: Standing, context: Context | None) -> LoggedRound:
+    asked, told = each.asked, each.told or {}
     return LoggedRound(
-        number=each.asked.ticket,
+        number=asked["ticket"],
         state=each.state,
-        names=tuple(choices[place] for place in asked["super_arm"]),
-        outcomes=dict(zip(names, told.get("outcomes", ()), strict=True)),
+        names=asked["names"],
+        outcomes=told.get("outcomes", {}),
         reward=told.get("reward", math.nan),
         propensity=asked.get("propensity"),
         by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
-        context=_context(asked.get("context")),
+        context=context,
         pulls=asked.get("pulls", 1),
-        asked=datetime.fromtimestamp(each.asked.at, UTC),
-        told=None if each.told is None else datetime.fromtimestamp(each.told.at, UTC),
+        asked=datetime.fromisoformat(asked["at"]),
+        told=datetime.fromisoformat(told["at"]) if told else None,
     )
 
 
-def _context(body: Body | None) -> Context | None:
+def _context(body: Body, labels: Labels, orders: tuple[Names, Names]) -> Context | None:
     """Return the context of a round without the parts of which only some rows are stored."""
     parts: dict[str, Any] = {}
-    for name, part in (body or {}).items():
-        if name == "available":
-            parts[name] = unpacked_flags(part[1], part[0])
-        elif isinstance(part, list):
-            parts[name] = np.array(part)
+    for name, part in body.get("context", {}).items():
+        names, listed = (orders[0], labels.choices) if name == "available" else (orders[1], labels.arms)
+        if "rows" not in part:
+            parts[name] = in_order(part, names.numbers(listed), len(names.own))
     return Context(**parts) if parts else None
-
-
-def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
-    """Write the rounds of a campaign as CSV or Parquet, or its events as lines of JSON."""
-    target = Path(path)
-    if target.suffix == ".jsonl":
-        lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
-        target.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        return
-    rounds = read_campaign(campaign.address, timeout=campaign._replica.store.left())
-    if target.suffix == ".csv":
-        rounds.to_csv(target)
-    elif target.suffix == ".parquet":
-        frame = rounds.to_frame()
-        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
-            frame[name] = frame[name].map(str, na_action="ignore")
-        frame.to_parquet(target)
-    else:
-        raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of the history for JSON, in which mappings with names become lists of pairs."""
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {key: _plain(part) for key, part in value.items()}
-        return [[_plain(key), _plain(part)] for key, part in value.items()]
-    return list(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from cmab.compiled import (
 )
 from cmab.explorer import ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.parameters import Declaration, checked, integer, one_of, real
+from cmab.parameters import Declaration, checked, integer, real
 from cmab.statistics import ArmStatistics, observe_outcome
 
 #: Maximum number of samples of a run. Counts and their sums then fit into 64-bit integers.
@@ -41,16 +40,12 @@ K = integer(1, lambda explorer: min(getattr(explorer, "arms_per_bandit", (explor
 DELTA = real(1e-301, 1.0, inside=True)
 #: A positive number whose square and whose products with other parameters are positive and finite.
 POSITIVE = real(1.0 / _HUGE, _HUGE)
-POSITIVE_OR_NONE = real(1.0 / _HUGE, _HUGE, optional=True)
 #: A tolerance. 0 asks for the best arms exactly.
 EPSILON = real(0.0, _HUGE)
-#: A positive tolerance, for rules that stop on every instance.
-TOLERANCE = real(1e-100, 1.0, inside=True)
+#: A positive tolerance, for rules that stop on every instance; the number of samples is then below `MOST`.
+TOLERANCE = real(1e-4, 1.0, inside=True)
 #: The relative growth of the number of samples from batch to batch.
 GROWTH = real(0.0, 1.0)
-#: The mode: a proven threshold or an unproven one.
-PROVEN_OR_NOT = one_of("faithful", "heuristic")
-LikelihoodMode = Literal["faithful", "heuristic"]
 
 
 def _support(name: str, support: tuple[float, float]) -> tuple[float, float]:
@@ -89,12 +84,6 @@ def length(support: tuple[float, float]) -> float:
 def grown(state: ArmStatistics, growth: float) -> int:
     """Return the number of outcomes in a batch: `growth` times the average count per arm, at least 1."""
     return max(1, int(growth * float(state.counts.sum()) / len(state.counts)))
-
-
-def check_samples(log2: float, names: str) -> None:
-    """Raise `ValueError` if a run of ``2**log2`` samples exceeds `MOST` samples."""
-    if not log2 <= math.log2(MOST):
-        raise ValueError(f"{names} must lead to at most 2**62 samples, got 2**{log2:.0f} samples")
 
 
 class SamplingExplorer(Explorer[ArmStatistics]):

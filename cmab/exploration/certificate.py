@@ -99,11 +99,11 @@ def certificate(
     Examples
     --------
     >>> import numpy as np
-    >>> from cmab import HoeffdingRace
+    >>> from cmab import LUCB1
     >>> from cmab.exploration.certificate import certificate
-    >>> explorer = HoeffdingRace(3, k=1, delta=0.1, max_pulls=1000)
+    >>> explorer = LUCB1(3, k=1, delta=0.1)
     >>> certificate(explorer, explorer.initial_state(), arms=np.array([0]))
-    Certificate(HoeffdingRace: [0] not certified, ExploreM(k=1, epsilon=0.0), delta 0.1, 0 samples)
+    Certificate(LUCB1: [0] not certified, ExploreM(k=1, epsilon=0.0), delta 0.1, 0 samples)
     """
     named = explorer.recommend(state) if arms is None else arms
     stats = _statistics(state)

@@ -1,4 +1,4 @@
-"""Explorers that stop by likelihood ratios: `BestKGLR` for the k best arms, and `TTUCB` for the best arm.
+"""`BestKGLR`: the k best arms, with a stopping rule on likelihood ratios.
 
 The likelihood ratio of two arms is the evidence that one is better than the other less a tolerance.
 """
@@ -15,19 +15,16 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.bounds.kl import divergence
 from cmab.bounds.radii import pair_threshold
-from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel, lean_kernel
-from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
+from cmab.compiled import Rule, decide_kernel, kernel, lean_kernel
+from cmab.exploration.base import EPSILON, POSITIVE, BestK, RuledExplorer
 from cmab.exploration.lucb import choose_critical
-from cmab.parameters import one_of, real
+from cmab.parameters import one_of
 from cmab.selection import mark_best_again
 from cmab.statistics import ArmStatistics
 
-#: Places in `reals` of all rules here: sigma of Gaussian arms (0 for Bernoulli arms), the constant part of
-#: the threshold, the tolerance, and 1 for the unproven threshold (0 otherwise). The own parameters of a rule
-#: follow.
-SIGMA, THRESHOLD, TOLERANCE, HEURISTIC, OWN = range(5)
-# The constants a and s of the bonus of TTUCB; its proof holds for all a, s > 1.
-ALPHA = 1.2
+#: Places in `reals`: sigma of Gaussian arms (0 for Bernoulli arms), the constant part of the threshold, the
+#: tolerance, and the table of `_log`.
+SIGMA, THRESHOLD, TOLERANCE, TABLE = range(4)
 # The sub-Gaussian scale of outcomes in [0, 1] by Hoeffding's lemma, and the default of all explorers.
 _UNIT = 0.5
 Family = Literal["gaussian", "bernoulli"]
@@ -98,21 +95,10 @@ def mixture_penalty(mean, count):
 @kernel
 def penalty(mean, count, reals):
     """Return the part of the threshold of a pair that depends on one of its arms."""
-    if reals[HEURISTIC] != 0.0:
-        return 0.0
     if reals[SIGMA] == 0.0:
         return mixture_penalty(mean, count)
     # Kaufmann and Koolen (JMLR 2021): 2 ln(4 + ln T) for each arm of the pair.
     return 2.0 * math.log(4.0 + math.log(count))
-
-
-@kernel
-def needed(samples, reals):
-    """Return the part of the threshold of a pair that does not depend on its arms."""
-    if reals[HEURISTIC] == 0.0:
-        return float(reals[THRESHOLD])
-    # ln((1 + ln t) / delta), as in the experiments of Garivier and Kaufmann (COLT 2016).
-    return float(reals[THRESHOLD]) + math.log(1.0 + math.log(samples))
 
 
 @lean_kernel
@@ -121,67 +107,6 @@ def pair_evidence(high, low, own, other, spread, reals):
     if reals[SIGMA] == 0.0:
         return coin_evidence(high, low, own, other, reals[TOLERANCE])[0]
     return evidence(max(0.0, high - low + reals[TOLERANCE]), spread, reals[SIGMA])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LikelihoodStop(RuledExplorer, BestK):
-    """Base class of explorers that stop on likelihood ratios of all pairs of arms.
-
-    The run stops when the evidence shows that every returned arm is better than every other arm less
-    `epsilon`.
-    """
-
-    sigma: float = field(default=_UNIT, metadata=POSITIVE)
-    epsilon: float = field(default=0.0, metadata=EPSILON)
-    family: Family = field(default="gaussian", metadata=one_of("gaussian", "bernoulli"))
-    mode: LikelihoodMode = field(default="faithful", metadata=PROVEN_OR_NOT)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.family == "bernoulli":
-            if self.sigma != _UNIT:
-                raise ValueError(f"sigma must be omitted if family is 'bernoulli', got {self.sigma:g}")
-            object.__setattr__(self, "support", (0.0, 1.0))
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether the explorer uses the proven threshold."""
-        return self.mode == "faithful"
-
-    def witness(self, state: ArmStatistics, named: IntArray) -> tuple[int, int] | None:
-        """Return the pair with the least difference between its evidence and its threshold."""
-        reals, counts, means = np.array(self._stop), state.counts, state.means
-        if len(self.unseen(state)):
-            return None
-        penalties = [penalty(mean, count, reals) for mean, count in zip(means, counts, strict=True)]
-
-        def excess(pair: tuple[int, int]) -> float:
-            i, j = pair
-            spread = 1.0 / counts[i] + 1.0 / counts[j]
-            own = pair_evidence(means[i], means[j], counts[i], counts[j], spread, reals)
-            return float(own - penalties[i] - penalties[j])
-
-        others = np.setdiff1d(np.arange(self.n_arms), named)
-        return min(((int(i), int(j)) for i in named for j in others), key=excess)
-
-    @cached_property
-    def _threshold(self) -> float:
-        """The part of the threshold of a pair that does not depend on the counts.
-
-        A wrong answer needs a wrong pair, and each pair is wrong with probability at most delta / pairs.
-        """
-        pairs = self.k * (self.n_arms - self.k)
-        if self.mode == "heuristic":
-            return -math.log(self.delta)
-        if self.family == "bernoulli":
-            return math.log(pairs / self.delta)
-        return pair_threshold(pairs, delta=self.delta)
-
-    @property
-    def _stop(self) -> list[float]:
-        """The first parameters of the compiled rule."""
-        sigma = 0.0 if self.family == "bernoulli" else self.sigma
-        return [sigma, self._threshold, self.epsilon, float(self.mode == "heuristic")]
 
 
 @lean_kernel
@@ -197,7 +122,7 @@ def _log(count, table):
 @kernel
 def _enough(means, counts, is_high, reals):
     """Return whether the evidence of every pair exceeds its threshold."""
-    n, base = means.shape[0], needed(float(counts.sum()), reals)
+    n, base = means.shape[0], reals[THRESHOLD]
     penalties = np.empty(n)
     for i in range(n):
         penalties[i] = penalty(means[i], counts[i], reals)
@@ -215,14 +140,13 @@ def _enough(means, counts, is_high, reals):
 
 
 @kernel
-def least_separated_pair(means, counts, best, reals, table):
+def least_separated_pair(means, counts, best, reals):
     """Return the pair with the least evidence plus ``ln T_i + ln T_j``, and whether all pairs have enough.
 
     A pair has enough evidence if its evidence exceeds its threshold. Ties go to the lower index. `best` holds
-    the k best arms of the last step, and after the call those of this step. `table` is the table of `_log`,
-    which may be empty.
+    the k best arms of the last step, and after the call those of this step.
     """
-    n = means.shape[0]
+    n, table = means.shape[0], reals[TABLE:]
     is_high, inverse, logs = np.empty(n, np.bool_), np.empty(n), np.empty(n)
     mark_best_again(means, best, is_high)
     for i in range(n):
@@ -241,8 +165,9 @@ def least_separated_pair(means, counts, best, reals, table):
             if weight < least or high < 0:
                 least, high, low = weight, i, j
     # In most steps this pair lacks evidence, and then the other pairs need not be checked.
-    needs = needed(float(counts.sum()), reals)
-    needs += penalty(means[high], counts[high], reals) + penalty(means[low], counts[low], reals)
+    needs = (
+        reals[THRESHOLD] + penalty(means[high], counts[high], reals) + penalty(means[low], counts[low], reals)
+    )
     spread = inverse[high] + inverse[low]
     sure = pair_evidence(means[high], means[low], counts[high], counts[low], spread, reals) > needs
     return high, low, sure and _enough(means, counts, is_high, reals)
@@ -257,7 +182,7 @@ def decide_mixture(seen, coin, integers, reals, chosen):
     """
     # `integers` holds the k best arms of the last step.
     means, counts = seen.means, seen.counts
-    high, low, enough = least_separated_pair(means, counts, integers, reals, reals[OWN:])
+    high, low, enough = least_separated_pair(means, counts, integers, reals)
     size = choose_critical(high, low, True, counts, coin, chosen)
     if reals[SIGMA] == 0.0:  # for Gaussian arms, the share of the high arm is T_l / (T_h + T_l)
         whole, own = coin_evidence(means[high], means[low], counts[high], counts[low], reals[TOLERANCE])
@@ -267,7 +192,7 @@ def decide_mixture(seen, coin, integers, reals, chosen):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BestKGLR(LikelihoodStop):
+class BestKGLR(RuledExplorer, BestK):
     """The k best arms, with a stopping rule on the likelihood ratios of all pairs of arms.
 
     Use this explorer first for the k best arms. It needs the fewest samples unless variances are small, where
@@ -298,9 +223,6 @@ class BestKGLR(LikelihoodStop):
     family : {"gaussian", "bernoulli"}
         Distribution in the likelihoods. ``"bernoulli"`` is valid for all outcomes in [0, 1], and takes fewer
         samples if means are close to 0 or 1.
-    mode : {"faithful", "heuristic"}
-        The threshold. "heuristic" compares the evidence with ``ln((1 + ln t) / delta)``, as experiments in
-        the literature do. This threshold is not proven, so no answer is certified.
 
     Notes
     -----
@@ -334,120 +256,44 @@ class BestKGLR(LikelihoodStop):
     Beyond, NeurIPS 2023 (the evidence with a tolerance).
     """
 
+    sigma: float = field(default=_UNIT, metadata=POSITIVE)
+    epsilon: float = field(default=0.0, metadata=EPSILON)
+    family: Family = field(default="gaussian", metadata=one_of("gaussian", "bernoulli"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.family == "bernoulli":
+            if self.sigma != _UNIT:
+                raise ValueError(f"sigma must be omitted if family is 'bernoulli', got {self.sigma:g}")
+            object.__setattr__(self, "support", (0.0, 1.0))
+
+    def witness(self, state: ArmStatistics, named: IntArray) -> tuple[int, int] | None:
+        """Return the pair with the least difference between its evidence and its threshold."""
+        reals, counts, means = np.array(self._stop), state.counts, state.means
+        if len(self.unseen(state)):
+            return None
+        penalties = [penalty(mean, count, reals) for mean, count in zip(means, counts, strict=True)]
+
+        def excess(pair: tuple[int, int]) -> float:
+            i, j = pair
+            spread = 1.0 / counts[i] + 1.0 / counts[j]
+            own = pair_evidence(means[i], means[j], counts[i], counts[j], spread, reals)
+            return float(own - penalties[i] - penalties[j])
+
+        others = np.setdiff1d(np.arange(self.n_arms), named)
+        return min(((int(i), int(j)) for i in named for j in others), key=excess)
+
+    @cached_property
+    def _stop(self) -> list[float]:
+        """The first parameters of the compiled rule, among them the constant part of the threshold of a pair.
+
+        A wrong answer needs a wrong pair, and each pair is wrong with probability at most delta / pairs.
+        """
+        pairs = self.k * (self.n_arms - self.k)
+        if self.family == "bernoulli":
+            return [0.0, math.log(pairs / self.delta), self.epsilon]
+        return [self.sigma, pair_threshold(pairs, delta=self.delta), self.epsilon]
+
     def rule(self) -> Rule:
         """Return the compiled rule, which scans all pairs of one of the k best arms and another arm."""
         return Rule(decide_mixture, [*range(self.k)], self._stop, is_random=True, room=65_536)
-
-
-@lean_kernel
-def bonus_level(samples):
-    """Return y with ``y - ln y = 2 s a L + 2 ln(2 + a L) + 2`` and y > 1, where ``L = ln(samples)``.
-
-    The bonus g_m of Jourdan and Degenne (NeurIPS 2023), from a mixture of martingales, with a = s = 1.2.
-    """
-    steps = ALPHA * math.log(samples)
-    x = 2.0 * ALPHA * steps + 2.0 * math.log(2.0 + steps) + 2.0
-    y = x + math.log(x)
-    for _ in range(4):  # Newton's method; the start is below the root by less than ln(x) / x
-        y -= (y - math.log(y) - x) * y / (y - 1.0)
-    return y
-
-
-@lean_kernel
-def optimistic_leader(counts, means, samples, sigma):
-    """Return the arm with the largest ``mean + sigma sqrt(level / T)``; ties go to the lower index."""
-    scale, leader, largest = sigma * sigma * bonus_level(samples), 0, -np.inf
-    for i in range(means.shape[0]):
-        index = means[i] + math.sqrt(scale / counts[i])
-        if index > largest:
-            leader, largest = i, index
-    return leader
-
-
-@lean_kernel
-def closest_rival(counts, means, leader, reals):
-    """Return the arm with the least evidence that `leader` is better; ties go to the lower index."""
-    rival, least = -1, np.inf
-    for j in range(means.shape[0]):
-        if j != leader:
-            # argmin of (gap + epsilon) / sqrt(1 / T_B + 1 / T_j). The evidence is proportional to its square.
-            spread = 1.0 / counts[leader] + 1.0 / counts[j]
-            weight = pair_evidence(means[leader], means[j], counts[leader], counts[j], spread, reals)
-            if rival < 0 or weight < least:
-                rival, least = j, weight
-    return rival
-
-
-@decide_kernel
-def decide_ttucb(seen, coin, integers, reals, chosen):
-    """Sample the leader if it is below its share of the steps that it has led, otherwise its rival.
-
-    Jourdan and Degenne (NeurIPS 2023), Algorithm 1 (from memory): sample the leader if N_BB <= beta L_B.
-    """
-    counts, means, samples = seen.counts, seen.means, seen.clock[SAMPLES]
-    n, beta, scale, memory = means.shape[0], reals[OWN], reals[OWN + 1], reals[OWN + 2 :]
-    # The memory counts, for each arm, the steps in which the arm was the leader, then how often it was
-    # sampled in these steps. The last two entries are the arm that was chosen last and the number of samples
-    # at that time.
-    if memory[2 * n + 1] == samples:  # a second call without a new sample
-        chosen[0] = int(memory[2 * n])
-    else:
-        leader = optimistic_leader(counts, means, samples, scale)
-        lags = memory[n + leader] <= beta * (memory[leader] + 1.0)
-        chosen[0] = leader if lags else closest_rival(counts, means, leader, reals)
-        memory[leader] += 1.0
-        memory[n + leader] += 1.0 if lags else 0.0
-        memory[2 * n], memory[2 * n + 1] = chosen[0], samples
-    enough = least_separated_pair(means, counts, np.zeros(1, np.int64), reals, np.empty(0))[2]
-    return -1 if enough else 1
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TTUCB(LikelihoodStop):
-    """TTUCB (Jourdan and Degenne 2023): a top-two rule with an optimistic leader and no randomness.
-
-    Use this explorer for the best arm if choices must be deterministic and the mean number of samples must
-    have a proven bound. `BestKGLR` needs fewer samples on most instances, but is not proven to stop.
-
-    After n samples, the leader is the arm with the largest ``m_i + sigma sqrt(y / T_i)``. The bonus y comes
-    from a mixture of martingales: it is the solution of ``y - ln y = 2.88 ln n + 2 ln(2 + 1.2 ln n) + 2``
-    with ``y > 1``. The paper also has the bonus ``5.28 ln n`` from a union bound, which is larger. On random
-    instances it needed a tenth more samples with the heuristic threshold, and as many with the proven one
-    (`tests/benchmarks/top_two.py`).
-
-    The challenger is the arm with the least evidence that the leader is better. For each arm, the explorer
-    counts the steps in which the arm was the leader, and how often it was sampled in these steps. It samples
-    the leader if the second number is at most `beta` times the first, and the challenger otherwise. Each call
-    of `update` counts as one step.
-
-    The stopping rule is that of `BestKGLR`. For Gaussian arms, the mean number of samples divided by ``ln(1 /
-    delta)`` tends, as `delta` tends to 0, to the least value of all rules that give the best arm the share
-    `beta` (`cmab.bounds.characteristic_time` with ``beta``). For ``beta = 1/2``, this is at most twice the
-    least value of all rules. The paper also bounds the mean number of samples for fixed `delta`.
-
-    Parameters
-    ----------
-    n_arms, delta, sigma, epsilon, family, mode
-        As for `BestKGLR`, with ``k = 1``.
-    beta : float
-        Share of the samples for the leader, in (0, 1).
-
-    Examples
-    --------
-    >>> from cmab import TTUCB, identify
-    >>> from instances import GaussianArms
-    >>> identify(TTUCB(3, delta=0.1), GaussianArms([1.0, 0.0, 0.0], sigma=0.5), rng=0).arms
-    [array([0])]
-
-    References
-    ----------
-    M. Jourdan, R. Degenne: Non-Asymptotic Analysis of a UCB-based Top Two Algorithm, NeurIPS 2023 (from
-    memory).
-    """
-
-    k: int = field(default=1, init=False)
-    beta: float = field(default=0.5, metadata=real(0.0, 1.0, inside=True))
-
-    def rule(self) -> Rule:
-        """Return the compiled rule, which counts the steps of each leader and its samples in them."""
-        return Rule(decide_ttucb, [], [*self._stop, self.beta, self.sigma], np.zeros(2 * self.n_arms + 2))

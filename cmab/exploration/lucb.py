@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.bounds.kl import heuristic_rate, kl_bounds, kl_bounds_of, kl_lucb_rate, kl_rate
+from cmab.bounds.kl import kl_bounds, kl_bounds_of, kl_lucb_rate, kl_rate
 from cmab.bounds.radii import (
     MODE,
     RADII,
@@ -43,7 +43,7 @@ from cmab.compiled import (
     lean_kernel,
     loop_kernel,
 )
-from cmab.exploration.base import EPSILON, POSITIVE, PROVEN_OR_NOT, BestK, LikelihoodMode, RuledExplorer
+from cmab.exploration.base import EPSILON, POSITIVE, BestK, RuledExplorer
 from cmab.parameters import one_of
 from cmab.selection import mark_best, mark_best_again, plant, put, tree_size
 from cmab.statistics import ArmStatistics, observe_outcome
@@ -209,14 +209,11 @@ class LUCB1(RuledExplorer, BestK):
 def decide_kl_lucb(seen, coin, integers, reals, chosen):
     """Decide as LUCB1 does, with bounds by relative entropy (Kaufmann and Kalyanakrishnan, COLT 2013)."""
     # `integers` holds the k best arms of the last step.
-    counts, means, delta, epsilon, is_proven = seen.counts, seen.means, reals[0], reals[1], reals[2]
+    counts, means, delta, epsilon = seen.counts, seen.means, reals[0], reals[1]
     n = means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
     mark_best_again(means, integers, is_high)
-    if is_proven != 0.0:
-        rate = kl_lucb_rate(n, seen.clock[ROUNDS], delta)
-    else:
-        rate = heuristic_rate(seen.clock[SAMPLES], delta)
+    rate = kl_lucb_rate(n, seen.clock[ROUNDS], delta)
     kl_bounds_of(means, counts, rate, lower, upper)
     high, low, gap = critical_pair(lower, upper, is_high)
     size = choose_critical(high, low, False, counts, coin, chosen)
@@ -241,9 +238,6 @@ class KLLUCB(RuledExplorer, BestK):
     ----------
     n_arms, k, delta, epsilon
         As for `LUCB1`.
-    mode : {"faithful", "heuristic"}
-        The exploration rate. "heuristic" uses ``ln((1 + ln t) / delta)`` after t samples, as experiments in
-        the literature do. This rate is not proven, so no answer is certified.
 
     Examples
     --------
@@ -260,25 +254,16 @@ class KLLUCB(RuledExplorer, BestK):
     """
 
     epsilon: float = field(default=0.0, metadata=EPSILON)
-    mode: LikelihoodMode = field(default="faithful", metadata=PROVEN_OR_NOT)
 
     support = (0.0, 1.0)
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether the exploration rate is the proven one."""
-        return self.mode == "faithful"
-
     def rule(self) -> Rule:
         """Return the compiled rule, which scans all arms because every bound changes with time."""
-        return Rule(decide_kl_lucb, [*range(self.k)], [self.delta, self.epsilon, float(self.is_proven)])
+        return Rule(decide_kl_lucb, [*range(self.k)], [self.delta, self.epsilon])
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the confidence bounds by relative entropy."""
-        if self.is_proven:
-            rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
-        else:
-            rate = heuristic_rate(int(state.counts.sum()), self.delta)
+        rate = kl_rate(self.n_arms, state.rounds, delta=self.delta)
         return kl_bounds(state.means, state.counts, rate=rate)
 
 
@@ -546,8 +531,7 @@ def explore_lil_ucb(rule, draw, arms, seen, streams):
 class LilUCB(RuledExplorer, BestK):
     """lil'UCB (Jamieson et al. 2014): sample the largest upper bound, and return the most sampled arm.
 
-    Use this explorer only to compare with its paper. For the best arm, `BestKGLR` and `TTUCB` need fewer
-    samples.
+    Use this explorer only to compare with its paper. For the best arm, `BestKGLR` needs fewer samples.
 
     The run stops when one arm has been sampled far more often than all others together. This stopping rule is
     valid only for samples that the explorer selected itself, one at a time.
@@ -560,23 +544,9 @@ class LilUCB(RuledExplorer, BestK):
         Probability of failure, in (0, 1).
     sigma : float
         Sub-Gaussian scale of the outcomes.
-    mode : {"proven", "faithful", "heuristic"}
-        "proven" errs with probability at most `delta`. It uses a union bound over the arms instead of the
-        paper's analysis; this is our choice, see Notes. "faithful" and "heuristic" use the parameters of the
-        paper's experiments. The paper proves only that some ratio for the stopping rule exists, so in these
-        modes no answer is certified. In mode "heuristic", a run may never stop.
-
-    Notes
-    -----
-    This is the proof for mode "proven". With probability at least ``1 - delta``, at all times, the mean of
-    the best arm is not below its expectation by more than its radius ``U(T)``, and the mean of no other arm
-    is above its expectation by more than its radius. Assume that a worse arm with T samples has a larger
-    upper bound than the best arm with T' samples. Then ``U(T') <= 3 U(T)``, hence ``T / L(T) <= 9 T' /
-    L(T')``, where L is the logarithm in the radius. For t >= 1, ``L(r t) <= L(t) + ln(1 + ln r / ln(3 +
-    e))``, where e is the epsilon of the radius. Therefore, no worse arm gets r times the samples of the best
-    arm if r exceeds ``9 (1 + ln(1 + ln r / ln(3 + e)) / L(1))``. This r is the ratio of the stopping rule.
-    The paper's experiments use 9. With fewer than a hundred arms, mode "proven" takes fewer samples than
-    "faithful".
+    mode : {"faithful", "heuristic"}
+        The parameters of the paper's experiments. The paper proves only that some ratio for the stopping rule
+        exists, so no answer is certified. In mode "heuristic", a run may never stop.
 
     Examples
     --------
@@ -594,15 +564,12 @@ class LilUCB(RuledExplorer, BestK):
 
     k: int = field(default=1, init=False)
     sigma: float = field(default=0.5, metadata=POSITIVE)
-    mode: Literal["proven", "faithful", "heuristic"] = field(
-        default="proven", metadata=one_of("proven", "faithful", "heuristic")
+    mode: Literal["faithful", "heuristic"] = field(
+        default="faithful", metadata=one_of("faithful", "heuristic")
     )
 
+    is_proven = False
     _in_kernel = (*RuledExplorer._in_kernel, "rule")
-
-    @property
-    def is_proven(self) -> bool:
-        return self.mode == "proven"
 
     @cached_property
     def _parameters(self) -> tuple[float, float, float, float]:
@@ -610,12 +577,9 @@ class LilUCB(RuledExplorer, BestK):
         if self.mode == "heuristic":
             # Jamieson et al. (2014), from memory: e = 0, beta = 1/2, lambda = 1 + 10 / N.
             return 0.0, self.delta, 1.5, 1.0 + 10.0 / self.n_arms
-        if self.mode == "faithful":
-            # The paper bounds the error by 4 sqrt(c w) + 4 c w.
-            level = (math.sqrt(1.0 + self.delta) - 1.0) ** 2 / (4.0 * c_epsilon(0.01))
-            return 0.01, level, 2.0, 9.0
-        epsilon, level = lil_parameters("faithful", delta=self.delta, sides=(self.n_arms,), n_sides=1.0)
-        return epsilon, level / self.n_arms, 2.0, _safe_ratio(epsilon, level / self.n_arms)
+        # The paper bounds the error by 4 sqrt(c w) + 4 c w.
+        level = (math.sqrt(1.0 + self.delta) - 1.0) ** 2 / (4.0 * c_epsilon(0.01))
+        return 0.01, level, 2.0, 9.0
 
     def rule(self) -> Rule:
         """Return the compiled rule, which scans all arms and takes the same samples as the tree."""
@@ -629,17 +593,3 @@ class LilUCB(RuledExplorer, BestK):
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the most sampled arm."""
         return np.array([np.argmax(state.counts)], np.int64)
-
-
-def _safe_ratio(epsilon: float, level: float) -> float:
-    """Return a ratio r of samples that no worse arm reaches while the radii at `level` hold.
-
-    See the Notes of `LilUCB`.
-    """
-    least = math.log(3.0 + epsilon)
-    log = math.log(least / level)
-    ratio = 9.0
-    # The iterates increase to the fixed point. The factor 1 + 1e-9 makes the inequality strict.
-    for _ in range(100):
-        ratio = 9.0 * (1.0 + math.log1p(math.log(ratio) / least) / log)
-    return ratio * (1.0 + 1e-9)

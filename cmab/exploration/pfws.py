@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -13,10 +12,9 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.exploration.base import DELTA, EPSILON, GROWTH, POSITIVE
 from cmab.exploration.clucb import SuperArmExplorer, check_constrains
-from cmab.oracle import LinearOracle, check_super_arm
+from cmab.oracle import LinearOracle
 from cmab.parameters import one_of, real
 from cmab.statistics import ArmStatistics
-from cmab.validation import arm_indices, listed
 
 # Numbers of linear problems for each region: for a proof, and for a step.
 _SWEEPS, _FEW, _CLOSE = 30, 3, 1.01
@@ -56,8 +54,8 @@ class Contest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ListedRivals:
-    """All rivals of one super arm.
+class Exchanges:
+    """The rivals of one basis of a matroid, which differ from it in one exchange.
 
     Attributes
     ----------
@@ -90,7 +88,7 @@ class OracleRivals:
     2``, with equality for one a. So the square root of the ratio exceeds r if ``gap + margin - r (a S + (base
     + Q) / a) / 2`` is positive. For a given a, this number is linear in the super arm, and the oracle finds
     its minimum. The search moves a towards the tilt of the rival that the oracle returns. The other parts are
-    those of `ListedRivals`.
+    those of `Exchanges`.
     """
 
     oracle: LinearOracle
@@ -179,32 +177,10 @@ class OracleRivals:
         return self.oracle.solve_constrained(self.oracle._sign * values, include, exclude, rng)
 
 
-Rivals = ListedRivals | OracleRivals
+Rivals = Exchanges | OracleRivals
 _KEPT = 64
 #: The numbers c of prior outcomes in the mixture of the stopping rule.
 _SCALES = (1e1, 1e2, 1e3, 1e4, 1e5)
-
-
-def copied_family(oracle: LinearOracle, super_arms: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return a copy of a list of super arms, each checked: a later change of the list would spoil a proof."""
-    family = listed("super_arms", super_arms, "super arms")
-    copied = tuple(tuple(arm_indices("super_arms", arms, oracle.n_arms).tolist()) for arms in family)
-    for arms in copied:
-        check_super_arm(oracle, arms, "super_arms")
-    return copied
-
-
-def listed_rivals(super_arms: Sequence[Sequence[int]], n_arms: int, best: IntArray) -> FloatArray:
-    """Return the signs of all `super_arms` except `best`."""
-    inside = np.zeros((len(super_arms), n_arms))
-    for row, arms in zip(inside, super_arms, strict=True):
-        row[list(arms)] = 1.0
-    own = np.zeros(n_arms)
-    own[best] = 1.0
-    if not (inside == own).all(axis=1).any():
-        raise ValueError(f"super_arms must hold all super arms, but {best.tolist()} is missing")
-    signs = np.unique(own - inside, axis=0)
-    return np.asarray(signs[np.abs(signs).any(axis=1)])
 
 
 def has_exchanges(oracle: LinearOracle) -> bool:
@@ -244,13 +220,11 @@ class PFWS(SuperArmExplorer):
     ----------
     oracle : LinearOracle
         An exact oracle for rewards or costs. It must accept means of any sign, and define
-        `solve_constrained` unless it is a matroid or `super_arms` are listed.
-    super_arms : sequence of sequences of int, optional
-        All super arms, at most a few thousand. The rivals are then compared one by one.
+        `solve_constrained` unless it is a matroid.
     n_super_arms : float, optional
         An upper bound on the number of super arms, for example ``n!`` for perfect matchings of n pairs. It
-        lowers the threshold, and certificates need it to hold. It is not needed for a list or a matroid, as
-        all sets of k arms are.
+        lowers the threshold, and certificates need it to hold. It is not needed for a matroid, as all sets of
+        k arms are.
     delta : float
         Probability of failure, in (0, 1).
     sigma : float
@@ -297,8 +271,8 @@ class PFWS(SuperArmExplorer):
     *Search.* The ratio of the squared gap and the bound is not linear. For every a > 0, ``sqrt(x y) <= (a x +
     y / a) / 2``. With this bound in place of the root, the oracle finds the hardest rival among the super
     arms without a given arm of S, and a one-dimensional search finds the best a. The stop is therefore
-    proved; it may be later than that of a list, if no a is good enough. The paper searches by follow the
-    perturbed leader, which gives no lower bound in a finite number of steps.
+    proved; it may be late if no a is good enough. The paper searches by follow the perturbed leader, which
+    gives no lower bound in a finite number of steps.
 
     If the outcomes of the arms of one play depend on each other, the proof holds only for ``plays="arms"``.
 
@@ -324,7 +298,6 @@ class PFWS(SuperArmExplorer):
 
     oracle: LinearOracle
     _: KW_ONLY
-    super_arms: Sequence[Sequence[int]] | None = None
     n_super_arms: float | None = field(default=None, metadata=real(1.0, optional=True))
     delta: float = field(metadata=DELTA)
     sigma: float = field(default=0.5, metadata=POSITIVE)
@@ -339,9 +312,7 @@ class PFWS(SuperArmExplorer):
                 f"oracle must accept means of any sign, got {self.oracle!r} with a least_mean of"
                 f" {self.oracle.least_mean:g}; use LilCLUCB"
             )
-        if self.super_arms is not None:
-            object.__setattr__(self, "super_arms", copied_family(self.oracle, self.super_arms))
-        if self.plays == "super arms" or not self._is_listed:
+        if self.plays == "super arms" or not has_exchanges(self.oracle):
             check_constrains(self.oracle)
         if self.plays == "super arms":
             for arm in range(self.n_arms):
@@ -405,7 +376,7 @@ class PFWS(SuperArmExplorer):
         return Contest(self.oracle._sign * state.means, spreads, prices, base, self._margin(best))
 
     def _margin(self, best: IntArray) -> float:
-        if self.epsilon == 0.0 or self.super_arms is not None or not self._is_listed:
+        if self.epsilon == 0.0 or not has_exchanges(self.oracle):
             return self.epsilon
         rank = len(best)
         return self.epsilon / max(1, min(rank, self.n_arms - rank))
@@ -464,11 +435,6 @@ class PFWS(SuperArmExplorer):
         size = 1 if self.plays == "arms" else max(1, len(best))
         return float(state.counts.sum()) / size
 
-    @property
-    def _is_listed(self) -> bool:
-        """Whether all rivals are compared: those of the list, or the exchanges of a matroid."""
-        return self.super_arms is not None or has_exchanges(self.oracle)
-
     def _rivals(self, best: IntArray) -> Rivals:
         key = best.tobytes()
         if key not in self._known:
@@ -478,12 +444,9 @@ class PFWS(SuperArmExplorer):
         return self._known[key]
 
     def _rivals_of(self, best: IntArray) -> Rivals:
-        if self.super_arms is not None:
-            signs = listed_rivals(self.super_arms, self.n_arms, best)
-            return ListedRivals(signs, math.log(max(1, len(signs))))
-        if self._is_listed:
+        if has_exchanges(self.oracle):
             n_errors = len(best) * (self.n_arms - len(best))
-            return ListedRivals(exchange_rivals(self.oracle, best), math.log(max(1, n_errors)))
+            return Exchanges(exchange_rivals(self.oracle, best), math.log(max(1, n_errors)))
         if self.n_super_arms is not None:
             return OracleRivals(self.oracle, best, math.log(max(1, self.n_super_arms - 1)))
         n = self.n_arms

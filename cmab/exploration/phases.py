@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.bounds.samples import best_k_gaps, halving_samples, halving_schedule
-from cmab.exploration.base import DELTA, N_ARMS, POSITIVE, TOLERANCE, K, budget, check_samples
-from cmab.exploration.lucb import LUCB1
-from cmab.explorer import AggregateTopK, AnyExplorer, ExploreM, Explorer, Goal, best_k
+from cmab.bounds.samples import best_k_gaps, halving_schedule
+from cmab.exploration.base import DELTA, N_ARMS, TOLERANCE, K, budget
+from cmab.explorer import AggregateTopK, ExploreM, Explorer, Goal, best_k
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.parameters import integer, real
 from cmab.statistics import ArmStatistics
@@ -191,8 +188,7 @@ def undecided_means(state: Phases) -> tuple[IntArray, FloatArray]:
 class Halving(PhasedExplorer):
     """Halving (Kalyanakrishnan and Stone 2010): keep the better half until k arms are left.
 
-    Use this explorer only to compare with its paper. `LUCB1Halving` needs at most twice the samples in the
-    worst case, and far fewer on most problems.
+    Use this explorer only to compare with its paper. `LUCB1` needs far fewer samples on most problems.
 
     With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th largest mean
     minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is the same on every instance
@@ -207,7 +203,7 @@ class Halving(PhasedExplorer):
     delta : float
         Probability of failure, in (0, 1).
     epsilon : float
-        Tolerance, in (0, 1).
+        Tolerance, in (1e-4, 1).
 
     Examples
     --------
@@ -233,11 +229,6 @@ class Halving(PhasedExplorer):
     @property
     def goal(self) -> Goal:
         return ExploreM(self.k, self.epsilon)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        samples = halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)
-        check_samples(math.log2(samples), "epsilon and delta")
 
     def pulls_per_arm(self, state: Phases) -> int:
         """Return the number of samples per arm that Hoeffding's bound needs in this round.
@@ -320,7 +311,7 @@ class AdaptiveTopK(PhasedExplorer):
     delta : float
         Probability of failure, in (0, 1). With a budget, it only sets the number of samples per round.
     epsilon : float, optional
-        Tolerance of the average, in (0, 1). Pass either `epsilon` or `budget`.
+        Tolerance of the average, in (1e-4, 1). Pass either `epsilon` or `budget`.
     budget : int, optional
         Maximum number of samples, at least `n_arms`.
         Samples of open tickets are not counted.
@@ -345,9 +336,9 @@ class AdaptiveTopK(PhasedExplorer):
     k: int = field(metadata=K)
     _: KW_ONLY
     delta: float = field(metadata=DELTA)
-    epsilon: float | None = field(default=None, metadata=real(1e-100, 1.0, inside=True, optional=True))
+    epsilon: float | None = field(default=None, metadata=real(1e-4, 1.0, inside=True, optional=True))
     budget: int | None = field(default=None, metadata=budget(lambda explorer: explorer.n_arms, optional=True))
-    pulls_factor: float = field(default=1.0, metadata=POSITIVE)
+    pulls_factor: float = field(default=1.0, metadata=real(1e-6, 100.0))
     support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -359,12 +350,6 @@ class AdaptiveTopK(PhasedExplorer):
             )
         if self.epsilon is None:
             object.__setattr__(self, "support", None)
-            return
-        # The last round is the first whose width is at most epsilon. All rounds before it together take a
-        # third of its samples.
-        r = math.ceil(math.log2(2.0 / self.epsilon))
-        pulls = self.pulls_factor * math.log(2 * self.n_arms * r * r / self.delta) * 4 / 3 * self.n_arms
-        check_samples(2.0 * r + math.log2(max(1.0, pulls)), "epsilon, delta and pulls_factor")
 
     @property
     def is_proven(self) -> bool:
@@ -467,134 +452,3 @@ class OptMAI(BudgetExplorer):
         state.accepted[np.intersect1d(farthest, arms[best_k(means, wanted)])] = True
         state.undecided[farthest] = False
         settle(state, self.k)
-
-
-@dataclass(eq=False)
-class Restart:
-    """State of `LUCB1Halving`.
-
-    Attributes
-    ----------
-    first : ArmStatistics
-        The state of LUCB1.
-    second : Phases
-        The state of Halving, which does not use the outcomes of LUCB1.
-    restarted : bool
-        Whether Halving has replaced LUCB1.
-    """
-
-    first: ArmStatistics
-    second: Phases
-    restarted: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class LUCB1Halving(Explorer[Restart]):
-    """LUCB1, replaced by Halving if LUCB1 takes as many samples as Halving needs.
-
-    Use this explorer if a bound on the largest number of samples is required. It rarely differs from `LUCB1`
-    otherwise.
-
-    Halving then starts from the beginning, without the outcomes of LUCB1. Each of the two rules uses half of
-    `delta`. With probability at least ``1 - delta``, the mean of every returned arm is at least the k-th
-    largest mean minus `epsilon`, for independent outcomes in [0, 1]. The number of samples is at most twice
-    that of Halving with ``delta / 2``.
-
-    Parameters
-    ----------
-    n_arms, k, delta, epsilon
-        As for `Halving`.
-
-    Examples
-    --------
-    >>> from cmab import LUCB1Halving, identify
-    >>> from instances import BernoulliArms
-    >>> explorer = LUCB1Halving(3, k=1, epsilon=0.2, delta=0.1)
-    >>> identify(explorer, BernoulliArms([0.9, 0.1, 0.1]), rng=0).arms
-    [array([0])]
-    >>> explorer.most_samples
-    54159
-
-    References
-    ----------
-    S. Kalyanakrishnan, A. Tewari, P. Auer, P. Stone: PAC Subset Selection in Stochastic Multi-armed
-    Bandits, ICML 2012, section 4. The paper fixes the restart only up to a constant factor of Halving's
-    samples. The exact number is our choice.
-    """
-
-    n_arms: int = field(metadata=N_ARMS)
-    k: int = field(metadata=K)
-    _: KW_ONLY
-    delta: float = field(metadata=DELTA)
-    epsilon: float = field(metadata=TOLERANCE)
-    support = (0.0, 1.0)
-    is_bounded = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta)  # raises for too many samples
-
-    @cached_property
-    def first(self) -> LUCB1:
-        """The rule before the restart."""
-        return LUCB1(self.n_arms, self.k, delta=self.delta / 2.0, epsilon=self.epsilon)
-
-    @cached_property
-    def second(self) -> Halving:
-        """The rule after the restart."""
-        return Halving(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
-
-    @cached_property
-    def most_rounds(self) -> int:
-        """The maximum number of rounds of LUCB1, the first of which samples all arms."""
-        # LUCB1 stops when it has taken as many samples as Halving needs for half of delta.
-        return 1 + (self._restart - self.n_arms) // 2
-
-    @cached_property
-    def _restart(self) -> int:
-        """The number of samples of Halving."""
-        return halving_samples(self.n_arms, self.k, epsilon=self.epsilon, delta=self.delta / 2.0)
-
-    @property
-    def most_samples(self) -> int:
-        """The maximum number of samples on any instance."""
-        return self.n_arms + 2 * (self.most_rounds - 1) + self._restart
-
-    @property
-    def goal(self) -> Goal:
-        return ExploreM(self.k, self.epsilon)
-
-    def initial_state(self, rng: np.random.Generator | None = None) -> Restart:
-        return Restart(self.first.initial_state(), self.second.initial_state())
-
-    def update(
-        self,
-        state: Restart,
-        feedback: Feedback,
-        ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        """Update the state of the present rule; restart after `most_rounds` rounds if LUCB1 is not done."""
-        rule, own = self._present(state)
-        rule.update(own, feedback)
-        if not state.restarted and state.first.rounds >= self.most_rounds:
-            state.restarted = not self.first.is_done(state.first)
-
-    def select(self, state: Restart, rng: np.random.Generator, context: Context | None = None) -> IntArray:
-        rule, own = self._present(state)
-        return rule.select(own, rng)
-
-    def pulls(self, state: Restart) -> int:
-        rule, own = self._present(state)
-        return rule.pulls(own)
-
-    def is_done(self, state: Restart) -> bool:
-        rule, own = self._present(state)
-        return rule.is_done(own)
-
-    def recommend(self, state: Restart) -> IntArray:
-        rule, own = self._present(state)
-        return rule.recommend(own)
-
-    def _present(self, state: Restart) -> tuple[AnyExplorer, Any]:
-        return (self.second, state.second) if state.restarted else (self.first, state.first)

@@ -19,7 +19,7 @@ from cmab.bounds.radii import (
     hoeffding_radii,
     write_bernstein_radii,
 )
-from cmab.bounds.samples import gaps_of_best, sum_of_inverse_squares
+from cmab.bounds.samples import gaps_of_best
 from cmab.compiled import SAMPLES, Rule, decide_kernel, kernel
 from cmab.exploration.base import (
     DELTA,
@@ -27,7 +27,6 @@ from cmab.exploration.base import (
     MORE_THAN_ARMS,
     N_ARMS,
     POSITIVE,
-    POSITIVE_OR_NONE,
     SUPPORT,
     K,
     RuledExplorer,
@@ -377,23 +376,6 @@ class UGapEcV(UGapERule):
     _by_variance = True
 
 
-@kernel
-def estimated_exploration(seen, budget, k, sizes, epsilon, b, c):
-    """Return UGapEb's a for the hardness of the empirical gaps plus ``b sqrt(1 / 2T)``.
-
-    ``a = c (n - N) / (4 H_eps)`` is c times the largest value in Gabillon et al. (NIPS 2012), Theorem 1.
-    """
-    widths = np.empty(seen.means.shape[0])
-    gaps_of_bandits(seen.means, sizes, k, widths)
-    for i in range(widths.shape[0]):
-        # The width of an arm in their equation 6 is max((gap + eps) / 2, eps). Here the gap is the estimated
-        # gap plus a deviation.
-        gap = widths[i] + b * math.sqrt(0.5 / seen.counts[i])
-        widths[i] = max((gap + epsilon) / 2.0, epsilon)
-    unspent = budget - widths.shape[0]
-    return float(c * (unspent / (4.0 * b * b * sum_of_inverse_squares(widths))))
-
-
 @decide_kernel
 def decide_ugapeb(seen, coin, integers, reals, chosen):
     """Decide as UGapEb does (Figures 1 and 2 of its paper).
@@ -403,10 +385,7 @@ def decide_ugapeb(seen, coin, integers, reals, chosen):
     # The memory holds the least bound of each bandit, then for each arm 1 if it was in the answer with this
     # bound.
     n, budget, k, sizes = seen.means.shape[0], integers[0], integers[1], integers[2:]
-    a, epsilon, b, c = reals[0], reals[1], reals[2], reals[3]
-    bounds, answer = reals[4:], reals[4 + sizes.shape[0] :]
-    if a == 0.0:
-        a = estimated_exploration(seen, budget, k, sizes, epsilon, b, c)
+    a, b, bounds, answer = reals[0], reals[1], reals[2:], reals[2 + sizes.shape[0] :]
     radii, is_chosen, present = np.empty(n), np.empty(n, np.bool_), np.empty(sizes.shape[0])
     for i in range(n):
         # Equation 4: b sqrt(a / T).
@@ -443,24 +422,21 @@ class UGapEb(SeveralBandits):
     n_arms, k, bandits
         As for `UGapEc`.
     epsilon : float
-        Tolerance of `goal`, at least 0. The rule itself uses it only if `a` is omitted.
+        Tolerance of `goal`, at least 0. The rule itself uses it only through `a`.
     support : tuple of float
         Interval that contains the outcomes. Its length is b.
     budget : int
         Maximum number of samples, greater than the number of arms.
         Samples of open tickets are not counted.
-    a : float, optional
-        Exploration parameter, positive. The paper uses ``(budget - n_arms) / (4 H)`` with H of
-        `cmab.bounds.samples.ugape_hardness`. If `a` is omitted, each step estimates H from the empirical
-        gaps plus ``b sqrt(1 / 2T)``. This estimate is our choice, and nothing is proven for it.
-    c : float
-        Factor of the estimated `a`, used only if `a` is omitted. The default, 1, is the constant of the
-        proof. It explores too little on most instances; with 4, `a` is about ``budget / H``.
+    a : float
+        Exploration parameter, positive. The proof needs at most ``(budget - n_arms) / (4 H)`` with H of
+        `cmab.bounds.samples.ugape_hardness`. On most instances, this explores too little, and about
+        ``budget / H`` errs less.
 
     Examples
     --------
     >>> from cmab import UGapEb
-    >>> UGapEb(20, k=3, budget=2000).n_arms, UGapEb((3, 4), k=1, budget=100).n_arms
+    >>> UGapEb(20, k=3, budget=2000, a=10.0).n_arms, UGapEb((3, 4), k=1, budget=100, a=2.0).n_arms
     (20, 7)
 
     References
@@ -472,16 +448,14 @@ class UGapEb(SeveralBandits):
     _: KW_ONLY
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
     budget: int = field(metadata=MORE_THAN_ARMS)
-    a: float | None = field(default=None, metadata=POSITIVE_OR_NONE)
-    c: float = field(default=1.0, metadata=POSITIVE)
+    a: float = field(metadata=POSITIVE)
     is_proven = False
     is_bounded = True
 
     def rule(self) -> Rule:
         integers = [self.budget, self.k, *self.arms_per_bandit]
-        reals = [self.a or 0.0, self.epsilon, length(self.support), self.c]
         memory = np.concatenate((np.full(len(self.arms_per_bandit), np.inf), np.zeros(self.n_arms)))
-        return Rule(decide_ugapeb, integers, reals, memory)
+        return Rule(decide_ugapeb, integers, [self.a, length(self.support)], memory)
 
     def recommend(self, state: ArmStatistics) -> IntArray:
         """Return the answer with the least bound for each bandit, or the best means if an arm is unseen."""

@@ -1,4 +1,4 @@
-"""LUCB for arms with unknown variances, with intervals that depend on the empirical variances."""
+"""`BernsteinLUCB`: LUCB with intervals that depend on the empirical variances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cmab.arrays import FloatArray
-from cmab.bounds.mixtures import bernstein_radius, bet_table, one_sided_evidence, student_radius
+from cmab.bounds.mixtures import bernstein_radius, bet_table
 from cmab.compiled import Rule, decide_kernel, lean_kernel
 from cmab.exploration.base import EPSILON, SUPPORT, BestK, RuledExplorer
 from cmab.exploration.lucb import best_mask, choose_critical, critical_pair
@@ -18,33 +18,30 @@ from cmab.statistics import ArmStatistics
 #: Places in `reals`: the tolerance, the `log` of a radius on the high and the low side, the ends of the
 #: support and the first bet. In a run, the table of `side_radius` follows the bets.
 TOLERANCE, HIGH, LOW, LEAST, MOST, FIRST_BET = range(6)
+_TABLE = FIRST_BET + len(bet_table())
 
 
 @lean_kernel
-def side_radius(arm, is_high, n_bets, seen, reals):
+def side_radius(arm, is_high, seen, reals):
     """Return the radius of an arm on a side, from the table if it is known."""
     count, log = seen.counts[arm], reals[HIGH] if is_high else reals[LOW]
-    known = FIRST_BET + 3 * n_bets
-    place, moment = known + 2 * arm, 2.0 * count + (1.0 if is_high else 0.0)
+    place, moment = _TABLE + 2 * arm, 2.0 * count + (1.0 if is_high else 0.0)
     remembers = place < reals.shape[0]
     if remembers and reals[place] == moment:
         return float(reals[place + 1])
     mean, deviation = seen.means[arm], seen.deviations[arm]
-    if n_bets == 0:
-        radius = student_radius(count, mean, deviation, log)
-    else:
-        bets = reals[FIRST_BET:known]
-        radius = bernstein_radius(count, mean, deviation, log, reals[LEAST], reals[MOST], bets)
+    bets = reals[FIRST_BET:_TABLE]
+    radius = bernstein_radius(count, mean, deviation, log, reals[LEAST], reals[MOST], bets)
     if remembers:
         reals[place], reals[place + 1] = moment, radius
     return radius
 
 
 @lean_kernel
-def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
+def variance_bounds(seen, is_high, reals, lower, upper):
     """Write the ends of the interval of each arm, cut to the support."""
     for i in range(lower.shape[0]):
-        radius = side_radius(i, is_high[i], n_bets, seen, reals)
+        radius = side_radius(i, is_high[i], seen, reals)
         lower[i], upper[i] = (
             max(seen.means[i] - radius, reals[LEAST]),
             min(seen.means[i] + radius, reals[MOST]),
@@ -54,54 +51,18 @@ def variance_bounds(seen, is_high, n_bets, reals, lower, upper):
 @decide_kernel
 def decide_variance_lucb(seen, coin, integers, reals, chosen):
     """Sample both critical arms; stop when the sides overlap by at most epsilon."""
-    # `integers` holds the number of bets (0 for Student's radius), then the k best arms of the last step.
+    # `integers` holds the k best arms of the last step.
     n = seen.means.shape[0]
     is_high, lower, upper = np.empty(n, np.bool_), np.empty(n), np.empty(n)
-    mark_best_again(seen.means, integers[1:], is_high)
-    variance_bounds(seen, is_high, integers[0], reals, lower, upper)
+    mark_best_again(seen.means, integers, is_high)
+    variance_bounds(seen, is_high, reals, lower, upper)
     high, low, gap = critical_pair(lower, upper, is_high)
     size = choose_critical(high, low, False, seen.counts, coin, chosen)
     return -size if gap <= reals[TOLERANCE] else size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class VarianceLUCB(RuledExplorer, BestK):
-    """Base class of LUCB rules that use empirical variances.
-
-    Each round samples both critical arms. The levels are those of LUCB++. The run stops when the intervals of
-    the two sides overlap by at most `epsilon`.
-    """
-
-    epsilon: float = field(default=0.0, metadata=EPSILON)
-
-    @property
-    def levels(self) -> tuple[float, float]:
-        """The probabilities of failure on one side of an arm of the k largest means and of another arm."""
-        return self.delta / (2.0 * (self.n_arms - self.k)), self.delta / (2.0 * self.k)
-
-    def _rule_of(self, logs: tuple[float, float], ends: tuple[float, float], bets: FloatArray) -> Rule:
-        """Return the compiled rule for the `log` of the radius on each side.
-
-        Without bets, the radius is Student's. The rule scans all arms and recomputes the radii of the sampled
-        arms.
-        """
-        reals, integers = [self.epsilon, *logs, *ends, *bets], [len(bets) // 3, *range(self.k)]
-        return Rule(decide_variance_lucb, integers, reals, room=2 * self.n_arms)
-
-    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper bound of each arm at the level of its side.
-
-        Only the lower bounds of the k best arms and the upper bounds of the others are proven.
-        """
-        integers, reals = self.parameters
-        lower, upper = np.empty(self.n_arms), np.empty(self.n_arms)
-        is_high = best_mask(state.means, self.k)
-        variance_bounds(self.seen(state), is_high, int(integers[0]), reals, lower, upper)
-        return lower, upper
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BernsteinLUCB(VarianceLUCB):
+class BernsteinLUCB(RuledExplorer, BestK):
     """LUCB with empirical-Bernstein intervals that hold at all times, for outcomes in a known interval.
 
     Use this explorer if outcomes have a known interval and vary much less than the interval allows.
@@ -145,60 +106,21 @@ class BernsteinLUCB(VarianceLUCB):
     random variables by betting, JRSS-B 2024. The bets are ours.
     """
 
+    epsilon: float = field(default=0.0, metadata=EPSILON)
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=SUPPORT)
 
     def rule(self) -> Rule:
-        high, low = (-math.log(level) for level in self.levels)
-        return self._rule_of((high, low), self.support, bet_table())
+        """Return the compiled rule, which scans all arms and recomputes the radii of the sampled arms."""
+        high, low = math.log(2.0 * (self.n_arms - self.k) / self.delta), math.log(2.0 * self.k / self.delta)
+        reals = [self.epsilon, high, low, *self.support, *bet_table()]
+        return Rule(decide_variance_lucb, [*range(self.k)], reals, room=2 * self.n_arms)
 
+    def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper bound of each arm at the level of its side.
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StudentLUCB(VarianceLUCB):
-    """LUCB with Student's intervals that hold at all times, for Gaussian arms with unknown variances.
-
-    Use this explorer if outcomes are certainly Gaussian with unknown variances. Otherwise, use
-    `BernsteinLUCB`, whose intervals are valid for all outcomes in an interval.
-
-    If the outcomes of each arm are Gaussian, then with probability at least ``1 - delta`` the mean of every
-    returned arm is at least the k-th largest mean minus `epsilon`, with any variances. **For other outcomes
-    nothing is proven.** For example, an arm with outcomes that are nearly always 0 and rarely large seems to
-    have no variance. The explorer cannot check that outcomes are Gaussian, so no answer is certified. For
-    outcomes in a known interval, use `BernsteinLUCB`.
-
-    Parameters
-    ----------
-    n_arms, k, delta, epsilon
-        As for `LUCB1`.
-
-    Notes
-    -----
-    The intervals are those of `cmab.bounds.student_radii` (see there for the proof). The levels are those
-    of `BernsteinLUCB`, by the same argument.
-
-    The interval of an arm is infinite before about a dozen outcomes, as long as all outcomes are equal, and
-    after a batch with unknown sum of squares. As long as it is infinite, the run does not end. A standard
-    deviation below 3e-7 of the mean counts as rounding. If your outcomes vary so little, subtract a constant
-    from them.
-
-    Examples
-    --------
-    >>> from cmab import StudentLUCB, identify
-    >>> from instances import GaussianArms
-    >>> arms = GaussianArms([1.0, 0.0, 0.0], sigma=0.3)
-    >>> identify(StudentLUCB(3, k=1, delta=0.1), arms, rng=0).arms
-    [array([0])]
-
-    References
-    ----------
-    S. Kalyanakrishnan et al.: PAC Subset Selection in Stochastic Multi-armed Bandits, ICML 2012; M.
-    Simchowitz et al.: The Simulator, COLT 2017; T. L. Lai: On Confidence Sequences, Annals of Statistics 4
-    (1976); H. Wang, A. Ramdas: Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
-    variance, 2023.
-    """
-
-    # A standard deviation needs at least two outcomes.
-    initial_pulls = 2
-
-    def rule(self) -> Rule:
-        high, low = (one_sided_evidence(level) for level in self.levels)
-        return self._rule_of((high, low), (-np.inf, np.inf), np.empty(0))
+        Only the lower bounds of the k best arms and the upper bounds of the others are proven.
+        """
+        reals, is_high = self.parameters[1], best_mask(state.means, self.k)
+        lower, upper = np.empty(self.n_arms), np.empty(self.n_arms)
+        variance_bounds(self.seen(state), is_high, reals, lower, upper)
+        return lower, upper

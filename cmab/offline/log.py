@@ -83,7 +83,7 @@ class LoggedRound:
         The probability with which the policy chose `names`; None if it is unknown.
     context : Context or None
         The context of the round. The rows of ``available`` are ordered as `Log.choices`, those of
-        ``features`` and ``values`` as `Log.arms`. Entries that were added later have no rows.
+        ``features`` and ``values`` as `Log.arms`. Entries that were added later have rows of zeros.
     pulls : int
         The number of outcomes requested for each arm; different from 1 only for explorers.
     asked, told : datetime or None

@@ -1,31 +1,27 @@
-"""Policies for outcomes that may change in any way: FTPL for linear oracles, BarrierFTRL for sets of k."""
+"""Outcomes that may change in any way: follow the perturbed leader."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import LinearOracle
-from cmab.parameters import integer, interval, real
-from cmab.policy import CompiledIndexPolicy, IndexPolicy, best_within
+from cmab.parameters import integer, interval
+from cmab.policy import IndexPolicy, best_within
 from cmab.statistics import ArmStatistics
 from cmab.validation import shown
-
-# FTPL ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class FTPL(IndexPolicy):
     """Follow the perturbed leader with geometric resampling, for any exact linear oracle.
 
-    Use this policy if outcomes may change in any way and the super arms are not all sets of k arms. For sets
-    of k arms, `BarrierFTRL` has far less regret.
+    Use this policy if outcomes may change in any way, as if an adversary chose them.
 
     The policy plays the best super arm for the estimated cumulative losses plus exponential noise. An
     observed loss is divided by the probability that its arm is played. One over this probability is estimated
@@ -139,221 +135,3 @@ class FTPL(IndexPolicy):
             waits[came] = drawn
             waiting &= ~came
         return waits
-
-
-# BarrierFTRL --------------------------------------------------------------------------------------------
-
-_STEPS = 200
-_CLOSE = 1e-13
-
-
-@lean_kernel
-def barrier_share(level, gamma, start):
-    """Return the x in (0, 1) at which the barrier's derivative is `level`, by safeguarded Newton steps."""
-    low, high, x = 0.0, 1.0, start
-    for _ in range(_STEPS):
-        # Tsuchiya et al. (2023): phi(x) = x - 1 - ln x + gamma (x + (1 - x) ln(1 - x)).
-        excess = 1.0 - 1.0 / x - gamma * math.log1p(-x) - level
-        if excess > 0.0:
-            high = x
-        else:
-            low = x
-        step = excess / (1.0 / (x * x) + gamma / (1.0 - x))
-        # The derivative is nearly linear in 1 / x if x is small, so the step is then one of 1 / x.
-        ratio = 1.0 + step / x
-        following = x / ratio if x < 0.5 and ratio > 0.0 else x - step
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if abs(following - x) <= _CLOSE * x or following >= 1.0 or following <= 0.0:
-            return x
-        x = following
-    return x
-
-
-@lean_kernel
-def next_in_bracket(x, newton, low, high, step):
-    """Return ``x + newton`` if that lies between `low` and `high`, otherwise a point that narrows these."""
-    if low < x + newton < high:
-        return x + newton
-    if low > -np.inf and high < np.inf:
-        return 0.5 * (low + high)
-    # Double the step until both ends of the bracket are known.
-    return x + math.copysign(2.0**step, newton)
-
-
-@lean_kernel
-def barrier_marginals(losses, predicted, squares, k, gamma, multiplier, out):
-    """Replace the earlier marginals in `out` by the minimisers with sum k; return their multiplier.
-
-    They minimise the sum of ``(losses + predicted) x + sqrt(squares) phi(x)``.
-    """
-    m = losses.shape[0]
-    if k >= m:
-        out[:] = 1.0
-        return 0.0
-    # The sum increases in the multiplier, and Newton's steps are bracketed.
-    low, high = -np.inf, np.inf
-    for step in range(_STEPS):
-        total, change = 0.0, 0.0
-        for i in range(m):
-            rate = math.sqrt(squares[i])
-            x = barrier_share((multiplier - losses[i] - predicted[i]) / rate, gamma, out[i])
-            out[i] = x
-            total += x
-            change += 1.0 / (rate * (1.0 / (x * x) + gamma / (1.0 - x)))
-        if abs(total - k) <= 1e-11 * k:
-            break
-        if total > k:
-            high = multiplier
-        else:
-            low = multiplier
-        following = next_in_bracket(multiplier, (k - total) / change, low, high, step)
-        if following == multiplier:
-            break
-        multiplier = following
-    return multiplier
-
-
-@lean_kernel
-def systematic_draw(rng, k, sign, out):
-    """Replace marginals with sum k by `sign` for k drawn arms and 0 for the others.
-
-    The marginals are intervals side by side, beginning with a random arm, and k marks at unit distance have a
-    random offset. Arm i contains at most one mark, with probability x_i.
-    """
-    m = out.shape[0]
-    offset, first = rng.random(), int(rng.random() * m)
-    reached, marks = 0.0, 0.0
-    for j in range(m):
-        i = (first + j) % m
-        reached = k if j == m - 1 else reached + out[i]
-        passed = math.ceil(reached - offset)
-        out[i] = sign if passed > marks else 0.0
-        marks = passed
-
-
-@index_kernel
-def barrier_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Draw k arms with the marginals. Write the best index for the drawn arms and 0 for the others."""
-    k, sign, m = reals[0], reals[1], out.shape[0]
-    for i in range(m):
-        out[i] = memory[m + i]
-    systematic_draw(rng, k, sign, out)
-
-
-@learn_kernel
-def learn_predicted_losses(arms, n, outcomes, t, reals, memory):
-    """Add the estimates of the losses of the round, and update the rates, predictions and marginals.
-
-    `memory` has five parts of m numbers each, and one number: the estimated cumulative losses, the marginals
-    of the next round, the squared learning rates, the predicted losses, the numbers of observations, and the
-    multiplier.
-    """
-    k, sign, low, high, log_horizon, step = reals[0], reals[1], reals[2], reals[3], reals[4], reals[5]
-    m = memory.shape[0] // 5
-    losses, chances, squares = memory[:m], memory[m : 2 * m], memory[2 * m : 3 * m]
-    predicted, seen = memory[3 * m : 4 * m], memory[4 * m : 5 * m]
-    gamma = max(1.0, log_horizon if log_horizon > 0.0 else math.log(t + 1.0))
-    for i in range(m):
-        losses[i] += predicted[i]
-    for j in range(n):
-        i = arms[j]
-        place = min(max((outcomes[j] - low) / (high - low), 0.0), 1.0)
-        surprise = (1.0 - place if sign > 0.0 else place) - predicted[i]
-        x = chances[i]
-        losses[i] += surprise / x
-        # alpha(t) of the paper, and beta(t + 1)^2 = (1 + epsilon)^2 + sum of alpha / gamma.
-        alpha = surprise * surprise * min(1.0, 2.0 * (1.0 - x) / (x * x * gamma))
-        squares[i] += alpha / gamma
-        seen[i] += 1.0
-        predicted[i] += surprise * (step if step > 0.0 else 1.0 / (seen[i] + 1.0))
-    least = np.inf
-    for loss in losses:
-        least = min(least, loss)
-    for i in range(m):
-        # Equal shifts of all losses do not change the marginals. Small numbers have small rounding errors.
-        losses[i] -= least
-    memory[5 * m] = barrier_marginals(losses, predicted, squares, k, gamma, memory[5 * m], chances)
-
-
-@dataclass(frozen=True, eq=False)
-class BarrierFTRL(CompiledIndexPolicy):
-    """LBINFV for sets of k of m arms: best of both worlds, with regret that adapts to variances and drifts.
-
-    Use this policy if outcomes may change in any way, but may also be stochastic. If they are certainly
-    stochastic, `CTS` has less regret. For super arms other than all sets of k arms, use `FTPL`, because each
-    round would need a convex program over their convex hull instead of one multiplier.
-
-    The policy estimates the cumulative loss of each arm, and draws a super arm with marginal probabilities x.
-    These minimise the estimated losses plus ``sum of beta_i (x - 1 - ln x + gamma (x + (1 - x) ln(1 - x)))``
-    over all x with sum k, where gamma is ln T. The loss l, mapped to the unit interval, is predicted by p.
-    Its estimate is ``p + (l - p) / x`` if the arm is observed, and p otherwise. The squared rate ``beta_i^2``
-    begins with 1.44, and an observation adds ``(l - p)^2 min(1, 2 (1 - x) / (x^2 gamma)) / gamma``. An arm
-    whose losses are predicted well therefore has large steps. For stochastic outcomes, the regret is O(ln T)
-    with a factor of the variances. For all outcomes, it is ``O(sqrt(k m T ln T))``, and smaller if the losses
-    vary or drift little.
-
-    Estimates use the x of the last update. Delayed feedback is therefore biased, and has no guarantee.
-    Contexts that exclude arms have no guarantee either.
-
-    Parameters
-    ----------
-    oracle : LinearOracle
-        A family of all sets of k arms, such as `TopK`.
-    horizon : int, optional
-        The number T of rounds. If omitted, the number of the round replaces it, which has no guarantee.
-    step : float, optional
-        Step of the predictions, in (0, 0.5). A prediction moves by this fraction towards each observed loss,
-        which suits losses that drift. If omitted, the prediction is the mean of the observed losses and 1/2,
-        which suits stochastic losses.
-    support : tuple of float
-        Interval of the outcomes.
-
-    Examples
-    --------
-    >>> from cmab import BarrierFTRL, simulate
-    >>> from instances import BernoulliArms, SemiBandit
-    >>> from oracles import TopK
-    >>> oracle = TopK(n_arms=4, k=2)
-    >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle)
-    >>> result = simulate(BarrierFTRL(oracle, horizon=2000), environment, horizon=2000, rng=0)
-    >>> bool(result.regret[0, -1] < 100)
-    True
-
-    References
-    ----------
-    T. Tsuchiya, S. Ito, J. Honda: Further Adaptive Best-of-Both-Worlds Algorithm for Combinatorial
-    Semi-Bandits, AISTATS 2023 (LBINFV, by the authors' code with epsilon = 1/5, and the bounds from memory).
-    The rates use the prediction before the observation. The authors' code of the form with `step` uses the
-    one after it. S. Ito: Hybrid Regret Bounds for Combinatorial Semi-Bandits and Adversarial Linear Bandits,
-    NeurIPS 2021.
-    We draw by systematic sampling, because the regret depends only on the marginals.
-    """
-
-    _: KW_ONLY
-    horizon: int | None = field(default=None, metadata=integer(1, optional=True))
-    step: float | None = field(default=None, metadata=real(0.0, 0.5, inside=True, optional=True))
-    support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    is_random: ClassVar[bool] = True
-    memory_parameters: ClassVar[tuple[str, ...]] = ("horizon", "step", "support")
-    #: The indices mark the drawn arms, so that values and costs would have no effect or a wrong one.
-    understood: ClassVar[tuple[str, ...]] = ("available",)
-
-    def rule(self) -> Any:
-        return barrier_indices
-
-    def learning_rule(self) -> Any:
-        return learn_predicted_losses
-
-    def memory(self) -> FloatArray:
-        """Return losses of 0, equal marginals, squared rates of 1.44, predictions of 1/2, no observations."""
-        m, k = self.oracle.n_arms, self._reals[0]
-        parts = (np.zeros(m), np.full(m, k / m), np.full(m, 1.2**2), np.full(m, 0.5), np.zeros(m), [0.0])
-        return np.concatenate(parts)
-
-    def parameters(self) -> FloatArray:
-        if not isinstance(self.oracle, LinearOracle) or self.oracle._uniform_size is None:
-            raise ValueError(f"oracle must have all sets of k arms for BarrierFTRL, got {self.oracle!r}")
-        log_horizon = 0.0 if self.horizon is None else max(1.0, math.log(self.horizon))
-        numbers = [self.oracle._uniform_size, self.oracle._sign, *self.support, log_horizon, self.step or 0.0]
-        return np.array(numbers)

@@ -244,8 +244,7 @@ class Clairvoyant(CompiledIndexPolicy):
 class ForcedExploration(WrappedPolicy[Any]):
     """Another policy, plus an exploring round with probability ``min(1, c t^(-1/3))`` in round t.
 
-    Use this wrapper if a policy that explores little needs a guarantee for fixed means. `Safeguarded` gives a
-    stronger bound, but calls the oracle more often.
+    Use this wrapper if a policy that explores little needs a guarantee for fixed means.
 
     In all other rounds, it plays the wrapped policy. Policies with an informative prior and policies that
     only exploit learn fast, but they may never again play an arm that looked bad, so their regret has no

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cmab.bounds.radii import LogRadius
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.linear import LinearStatistics, check_size, checked_features, checked_groups, expected
 from cmab.oracle import Oracle
-from cmab.parameters import interval, one_of, real
+from cmab.parameters import interval, real
 from cmab.policy import Policy, best_within, refuse_parts
 from cmab.validation import arm_indices, frozen, per_arm
 
@@ -312,8 +312,9 @@ class LogisticTS(LinearPolicy):
     The policy is for outcomes 0 and 1 with means ``1 / (1 + exp(-x . theta))``. In each round theta is drawn
     from ``N(m, deviation_factor^2 V^-1)``, and the oracle receives the means of all arms under this theta. An
     update uses this Gaussian as the prior: m becomes the posterior mode, and V increases by
-    ``p (1 - p) x x^T`` for each outcome, where p is its mean at the mode. An outcome y between 0 and 1 counts
-    as y successes and 1 - y failures. Outcomes outside [0, 1] are clipped.
+    ``p (1 - p) x x^T`` for each outcome, where p is its mean at the mode; the paper stores only its diagonal.
+    An outcome y between 0 and 1 counts as y successes and 1 - y failures. Outcomes outside [0, 1] are
+    clipped.
 
     If means are small, such as click rates, use a prior with small means. For example, with a column of ones,
     ``prior_mean=[0, ..., 0, -5]`` starts at 0.7 %. To learn which users like which arm, use features of the
@@ -328,9 +329,6 @@ class LogisticTS(LinearPolicy):
     deviation_factor : float
         Factor of the standard deviation of the draws. With 1, they are draws from the approximate posterior.
         Smaller values explore less.
-    covariance : {"full", "diagonal"}
-        Whether V is stored completely, or only its diagonal, as in the paper. With ``"diagonal"``, the
-        coefficients are drawn independently.
 
     Examples
     --------
@@ -353,7 +351,6 @@ class LogisticTS(LinearPolicy):
     _: KW_ONLY
     prior_mean: ArrayLike = 0.0
     deviation_factor: float = field(default=1.0, metadata=real(0.0, inside=True))
-    covariance: Literal["full", "diagonal"] = field(default="full", metadata=one_of("full", "diagonal"))
     sigma: float | None = field(init=False, default=None, repr=False)
     support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
     _prior: FloatArray = field(init=False, repr=False)
@@ -379,4 +376,4 @@ class LogisticTS(LinearPolicy):
     ) -> None:
         """Update `state` with outcomes of arms with features `rows`."""
         told = np.clip(outcomes, 0.0, 1.0)
-        state.update_logistic(rows, told, group, is_diagonal=self.covariance == "diagonal")
+        state.update_logistic(rows, told, group)

@@ -28,9 +28,7 @@ _ROUNDING = 1e-12
 # More rows than a session ever observes; a very large growth would overflow.
 _FARTHEST = 2.0**62
 
-Exploration = Literal["mixture", "history", "bootstrap", "epsilon", "none"]
-#: Explorations with several members, which leave out rows, by which the weight of ridge regression is chosen.
-ENSEMBLES = ("mixture", "history", "bootstrap")
+Exploration = Literal["mixture", "epsilon", "none"]
 
 
 class Fitted:
@@ -143,13 +141,10 @@ class ModelPolicy(Policy[ModelState]):
         parameter named `random_state` is replaced by a seed of the policy's own randomness.
     features : array_like, shape (n_arms, d), optional
         Features of the arms, for all rounds whose context has no features.
-    exploration : {"mixture", "history", "bootstrap", "epsilon", "none"}
+    exploration : {"mixture", "epsilon", "none"}
         How the policy explores; see Notes. The default was chosen by measurement.
-    blend : bool
-        Whether predictions are weighted means of those of the model and of a ridge regression (only for the
-        same explorations as `members`); see Notes.
     members : int
-        The number of models of the ensemble (``"mixture"``, ``"history"``, ``"bootstrap"``).
+        The number of models of the ensemble of ``"mixture"``.
     epsilon : float
         For ``"epsilon"``: the probability of a random super arm, in [0, 1].
     max_rows : int
@@ -177,20 +172,16 @@ class ModelPolicy(Policy[ModelState]):
     -----
     The explorations are:
 
-    - ``"bootstrap"``: Thompson sampling from an ensemble. Each row counts Poisson(1) times for each member.
-      Each round uses the predictions of one member, which is drawn uniformly (Eckles and Kaptein 2014; Oza
-      and Russell 2001 for the weights).
-    - ``"history"``: the same, and each member also has artificial rows with random outcomes, so that members
-      differ where little was observed (Osband and Van Roy 2015). The outcomes are the ends of the support,
-      or if it is None, the extremes of the observed outcomes.
-    - ``"mixture"``: with probability 1/2 the predictions of one further model, which is fitted to all rows as
-      they are, and otherwise ``"history"`` (ours).
+    - ``"mixture"``: with probability 1/2 the predictions of a model that is fitted to all rows, and otherwise
+      those of a random member of an ensemble (ours). Each row counts Poisson(1) times for each member
+      (Eckles and Kaptein 2014; Oza and Russell 2001). Each member also has artificial rows with random
+      outcomes, so that members differ where little was observed (Osband and Van Roy 2015). The outcomes are
+      the ends of the support, or if it is None, the extremes of the observed outcomes. All predictions are
+      weighted means with those of a ridge regression. Its weight is the one with the least squared error on
+      rows that the bootstrap left out (stacked regression, Breiman 1996). Where the truth is linear, the
+      policy therefore loses little to linear policies, and elsewhere the model has nearly all the weight.
     - ``"epsilon"``: one model, and a random super arm with probability `epsilon`.
     - ``"none"``: one model without exploration.
-
-    If `blend` is True, the weight of the ridge regression is the one with the least squared error on rows
-    that the bootstrap left out (stacked regression, Breiman 1996). Where the truth is linear, the policy
-    therefore loses little to linear policies, and elsewhere the model has nearly all the weight.
 
     Equal predictions, which are usual for trees, are ordered at random.
 
@@ -216,7 +207,7 @@ class ModelPolicy(Policy[ModelState]):
     L. Breiman: Stacked regressions, Machine Learning 24 (1996).
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
-    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001.
     """
 
     oracle: Oracle
@@ -224,13 +215,12 @@ class ModelPolicy(Policy[ModelState]):
     features: ArrayLike | None = None
     _: KW_ONLY
     exploration: Exploration = field(default="mixture", metadata=declared.one_of(*get_args(Exploration)))
-    blend: bool = field(default=True, metadata=declared.flag())
     members: int = field(default=5, metadata=declared.integer(1))
     epsilon: float = field(default=0.1, metadata=declared.real(0.0, 1.0))
     max_rows: int = field(default=10_000, metadata=declared.integer(10))
     growth: float = field(default=0.2, metadata=declared.real(0.0, inside=True))
     support: tuple[float, float] | None = field(default=(0.0, 1.0), metadata=declared.interval(optional=True))
-    #: The number of artificial rows of each member of ``"history"``.
+    #: The number of artificial rows of each member.
     _artificial: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
@@ -244,16 +234,14 @@ class ModelPolicy(Policy[ModelState]):
     @property
     def _n_models(self) -> int:
         """The number of fitted models."""
-        if self.exploration == "mixture":
-            return 1 + self.members
-        return self.members if self.exploration in ENSEMBLES else 1
+        return 1 + self.members if self.exploration == "mixture" else 1
 
     @property
     def _shares(self) -> FloatArray:
         """The probability with which a round uses each model."""
         if self.exploration == "mixture":
             return np.array([0.5, *[0.5 / self.members] * self.members])
-        return np.full(self._n_models, 1.0 / self._n_models)
+        return np.ones(1)
 
     def initial_state(self, rng: np.random.Generator | None = None) -> ModelState:
         first, n = max(10, 2 * min(self.oracle.max_size, 50)), self._n_models
@@ -294,13 +282,13 @@ class ModelPolicy(Policy[ModelState]):
         kept = slice(0, state.fitted)
         for member, seed in enumerate(state.seeds.tolist()):
             data = state.rows[kept], state.outcomes[kept], state.weights[kept, member]
-            if self.exploration == "history" or (self.exploration == "mixture" and member):
+            if member:
                 together = getattr(self.estimator, "joint_columns", 0)
                 more: Any = {"size": self._artificial, "ends": self.support, "together": together}
                 data = estimators.with_artificial_rows(*data, **more, seed=seed)
             tasks.append((self.estimator, *data, seed))
         models = [estimators.fit(*task) for task in tasks]
-        return estimators.blended(tasks, models) if self.blend and self.exploration in ENSEMBLES else models
+        return estimators.blended(tasks, models) if self.exploration == "mixture" else models
 
     def _refit(self, state: ModelState, rng: np.random.Generator) -> None:
         """Describe a fit to the last `max_rows` rows, which is made when its models are needed."""
@@ -403,10 +391,9 @@ class ModelPolicy(Policy[ModelState]):
         if not len(arms):
             return
         rows, n = self._features_in(state, None if ticket is None else ticket.context)[arms], self._n_models
-        counts = rng.poisson(1.0, (len(rows), n)) if n > 1 else np.ones((len(rows), 1), np.int64)
-        if self.exploration == "mixture":
-            counts[:, 0] = 1
-        state.append(rows, feedback.outcomes, counts.astype(np.int64))
+        counts = rng.poisson(1.0, (len(rows), n)).astype(np.int64)
+        counts[:, 0] = 1  # the first model is fitted to all rows
+        state.append(rows, feedback.outcomes, counts)
         if state.seen >= state.due:
             self._refit(state, rng)
 

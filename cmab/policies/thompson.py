@@ -244,9 +244,9 @@ class BayesUCB(CompiledIndexPolicy):
 
 # Gaussian posteriors ------------------------------------------------------------------------------------
 
-Coupling = Literal["independent", "shared", "boosted"]
+Coupling = Literal["independent", "shared"]
 #: The default factor of each coupling.
-_FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4, "boosted": 1.0}
+_FACTORS: dict[str, float] = {"independent": 1.1, "shared": 0.4}
 #: Used instead of infinity, as in the code of Hu et al.
 _HUGE = 1e8
 
@@ -275,24 +275,6 @@ def shared_normal_indices(counts, means, deviations, memory, t, reals, rng, out)
     break_ties(counts, low, high, rng, out)
 
 
-@index_kernel
-def boosted_indices(counts, means, deviations, memory, t, reals, rng, out):
-    """Write BG-CTS's indices: independent draws, widened for a union bound over time and super arms."""
-    scale, factor, low, high, unseen, size = reals[0], reals[1], reals[2], reals[3], reals[4], reals[5]
-    log_t = max(math.log(t), 1.0)
-    # Zhang and Combes (2024): f(t) = 2 (1 + lambda) (ln t + (k + 2) ln ln t + (k / 2) ln(1 + e / lambda)),
-    # without the last term for lambda = 0; g(t) = f(t) / ln t is the factor of the posterior variance.
-    spread = 0.5 * size * math.log(1.0 + math.e / (factor - 1.0)) if factor > 1.0 else 0.0
-    boost = 2.0 * factor * (log_t + (size + 2.0) * math.log(log_t) + spread) / log_t
-    sigma = scale * math.sqrt(boost)
-    for i in range(counts.shape[0]):
-        z = rng.standard_normal()
-        seen = counts[i] > 0
-        index = means[i] + z * sigma / math.sqrt(counts[i]) if seen else unseen + z * _HUGE * sigma
-        out[i] = min(max(index, low), high)
-    break_ties(counts, low, high, rng, out)
-
-
 @dataclass(frozen=True, eq=False)
 class GaussianCTS(CompiledIndexPolicy):
     """Thompson sampling with Gaussian posteriors, for arms of any scale and for correlated outcomes.
@@ -300,7 +282,7 @@ class GaussianCTS(CompiledIndexPolicy):
     Use this policy if outcomes have no bounded support, or are correlated within a round.
 
     Write N for the count of an arm, Z for a standard normal number, f for `variance_factor`, and L for
-    `max_size` of the oracle. The index of an arm is its mean plus a random term:
+    the size of the largest super arm. The index of an arm is its mean plus a random term:
 
     - ``"independent"`` (CTS-Gaussian): ``Z_i sigma sqrt(f / N)`` with f > 1. Unobserved arms come first. The
       regret is ``O(m log(L)^2 log(T) / gap)`` for independent sub-Gaussian outcomes, plus a constant that is
@@ -308,11 +290,6 @@ class GaussianCTS(CompiledIndexPolicy):
     - ``"shared"`` (CL-SG): ``Z sigma sqrt(f ln t / (N + 1))`` with one Z per round, so that all arms are
       optimistic together. The regret is ``O(sqrt(L m T))`` up to logarithms, for any sets of available arms.
       The mean of an unobserved arm is the worst end of `support`. Without a support, the arm comes first.
-    - ``"boosted"`` (BG-CTS): ``Z_i sigma sqrt(g(t) / N)`` with ``g(t) ln t = 2 f (ln t + (L + 2) ln ln t +
-      (L / 2) ln(1 + e / (f - 1)))``. The last term is omitted for f = 1, and ``ln t`` is at least 1. An
-      unobserved arm comes first or last with equal probability. The regret is
-      ``O(sigma^2 m log(L) log(T) / gap)`` plus a polynomial in L. This was the first finite-time bound of
-      Thompson sampling without an exponential term.
 
     These bounds are for linear rewards and exact oracles. Rewards and costs are treated alike. Ties between
     unobserved arms are broken at random, by changes of at most 1e-12 of the support.
@@ -321,15 +298,14 @@ class GaussianCTS(CompiledIndexPolicy):
     ----------
     oracle : Oracle
         The family of super arms.
-    coupling : {"shared", "independent", "boosted"}
+    coupling : {"shared", "independent"}
         The rule, as above.
     sigma : float, optional
         Sub-Gaussian scale of the outcomes. The default is half the length of `support`. It is required if
         `support` is None.
     variance_factor : float, optional
         The factor f above, positive. The default is 1.1 for ``"independent"`` (the bound holds for any f >
-        1), 0.4 for ``"shared"`` (with sigma 1/2 this is gamma = 0.1 of the authors' figures), and 1 for
-        ``"boosted"``, where f is ``1 + lambda`` and at least 1.
+        1), and 0.4 for ``"shared"`` (with sigma 1/2 this is gamma = 0.1 of the authors' figures).
     support : tuple of float or None
         Interval to which indices are clipped, for oracles that require it. `simulate` rejects outcomes
         outside it. With None, as in the papers, outcomes may be any numbers.
@@ -351,8 +327,6 @@ class GaussianCTS(CompiledIndexPolicy):
     Combinatorial Semi-Bandits, NeurIPS 2020 (the constants from memory).
     B. Hu, J. Pan, Z. Huang: Worst-Case Regret Bounds for Combinatorial Thompson Sampling in Sleeping
     Semi-Bandits, INFOCOM 2026, arXiv:2605.09277 (abstract and the authors' code).
-    R. Zhang, R. Combes: Thompson Sampling for Combinatorial Bandits: Polynomial Regret and Mismatched
-    Sampling Paradox, NeurIPS 2024, arXiv:2410.05441 (abstract; f and g are from the code of Hu et al.).
     """
 
     coupling: Coupling = field(default="shared", metadata=one_of(*_FACTORS))
@@ -363,25 +337,18 @@ class GaussianCTS(CompiledIndexPolicy):
     is_random: ClassVar[bool] = True
 
     def rule(self) -> Any:
-        if self.coupling == "shared":
-            return shared_normal_indices
-        return boosted_indices if self.coupling == "boosted" else independent_indices
+        return shared_normal_indices if self.coupling == "shared" else independent_indices
 
     def parameters(self) -> FloatArray:
         factor = _FACTORS[self.coupling] if self.variance_factor is None else self.variance_factor
-        if self.coupling == "boosted" and factor < 1.0:
-            raise ValueError(
-                f"variance_factor must be at least 1 with coupling='boosted', got {self.variance_factor!r}"
-            )
         low, high = self.support or (-np.inf, np.inf)
         if self.sigma is None and self.support is None:
             raise ValueError("sigma must be given if support is None, got None")
         sigma = (high - low) / 2 if self.sigma is None else self.sigma
         best, worst = (high, low) if self.oracle.sense == "max" else (low, high)
         # With a support, an unobserved arm of CL-SG has the worst mean, as in the authors' code, and its
-        # width makes it optimistic. Without one, it comes first, except in BG-CTS, whose width is huge.
+        # width makes it optimistic. Without one, it comes first.
+        unseen = best if self.coupling == "independent" else worst
         if self.support is None:
-            unseen = 0.0 if self.coupling == "boosted" else self.oracle._sign * _HUGE * sigma
-        else:
-            unseen = best if self.coupling == "independent" else worst
-        return np.array([sigma, factor, low, high, unseen, self.oracle.max_size])
+            unseen = self.oracle._sign * _HUGE * sigma
+        return np.array([sigma, factor, low, high, unseen])

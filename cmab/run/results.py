@@ -223,9 +223,9 @@ class Identification:
 
     Examples
     --------
-    >>> from cmab import ContinuousRejects, identify
+    >>> from cmab import SAR, identify
     >>> from instances import BernoulliArms
-    >>> found = identify(ContinuousRejects(4, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
+    >>> found = identify(SAR(4, k=1, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
     >>> found.arms, found.samples
     ([array([0])], array([400]))
     """

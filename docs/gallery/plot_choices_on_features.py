@@ -2,7 +2,7 @@
 Which of a hundred items to offer
 =================================
 
-Items have four known features, and the attraction of an item is linear in them. UCB-MNL and TS-MNL learn five
+Items have four known features, and the attraction of an item is linear in them. UCB-MNL learns five
 coefficients, and thereby the attractions of items that were never offered. MNL-UCB (with the best of three
 factors) learns each item separately. Right: the attractions that UCB-MNL estimates after 600 customers,
 against the true attractions.
@@ -11,7 +11,7 @@ against the true attractions.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import MNLUCB, ContextualMNLTS, ContextualMNLUCB, compare
+from cmab import MNLUCB, ContextualMNLUCB, compare
 from cmab.plotting import style
 from instances import MultinomialLogit
 from oracles import Assortment
@@ -24,7 +24,6 @@ shop = Assortment(rng.uniform(0.1, 1.0, 100), k=5)
 customers = MultinomialLogit(np.exp(features @ [1.0, -1.5, 0.5, 1.0, -3.0]), shop)
 learners = {
     "UCB-MNL, factor 0.1": ContextualMNLUCB(shop, features, radius_factor=0.1),
-    "TS-MNL": ContextualMNLTS(shop, features),
     "MNL-UCB, factor 0.5": MNLUCB(shop, log_factor=0.5),
 }
 comparison = compare(learners, customers, horizon=600, replications=4, rng=0)

@@ -83,7 +83,6 @@ ENTRIES: tuple[Entry, ...] = (
     Entry.of(AdaptiveCTS),
     Entry.of(HierarchicalCTS),
     Entry.of(GaussianCTS),
-    Entry.of(GaussianCTS, "GaussianCTS boosted", coupling="boosted"),
     Entry.of(GaussianCTS, "GaussianCTS, sigma 0.15", sigma=0.15, tuned=True),
     Entry.of(Greedy),
     Entry("Greedy, 1 hopeful outcome", lambda o, facts: hopeful_greedy(o, facts, 1.0), tuned=True),

@@ -1,10 +1,14 @@
-"""Networks from files of many formats."""
+"""Networks from files of many formats, with names of nodes, and probabilities or weights of ties."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import math
 import os
-from collections.abc import Hashable
+import re
+import zlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,18 +16,25 @@ import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.campaign.files import alike_in_words
-from cmab.run.tables import number
-from instances.graphs import bytes_of, is_number, text_in
-from instances.networks._chances import column_of, numbers_in, others_told, shares
-from instances.networks._delimited import delimited
-from instances.networks._edge_table import EdgeTable
-from instances.networks._written import form_of, written
+from cmab.run.tables import number, numbers_of
+from cmab.validation import shown
+from instances.networks.columns import EdgeTable, Preview, delimited, is_number, number_of
+from instances.networks.formats import form_of, written
 from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
 _WINDOWS = "cp1252"
-# The first bytes of workbooks, and the number of ties that are shown.
-_ZIPPED, _SHOWN = b"PK\x03\x04", 3
+# The first bytes of workbooks, of gzip files, and of the "Unicode text" of spreadsheets.
+_WORKBOOK, _GZIP, _UTF16 = b"PK\x03\x04", b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+# The number of ties that are shown, and the largest number of columns that a message lists.
+_SHOWN, _LISTED = 3, 10
+# Names of columns that are used by default. Columns of the first kind have probabilities. Columns of the
+# second kind have probabilities if their numbers allow it, otherwise weights.
+_PROBABILITIES = ("p", "prob", "probs", "probability", "probabilities", "chance", "activation_probability")
+_WEIGHTS = ("weight", "weights", "w", "strength", "value", "count", "counts")
+# Columns of numbers that only identify edges; the last two are index columns that pandas wrote.
+_IDS = {"id", "edgeid", "index", "edgeindex", "idx", "key", "edgekey", "line", "lineno", "linenumber"}
+_IDS |= {"row", "rowid", "rownumber", "1", "unnamed0"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,8 @@ class Network:
         Whether a tie of the file is one arc. If False, it is two arcs, one in each direction.
     told : tuple of str
         One line each about the format, the directions, the columns and the omitted ties.
+    preview : Preview, optional
+        The columns and the first rows of a table, and the columns with the two names of a tie.
 
     Examples
     --------
@@ -51,6 +64,7 @@ class Network:
     graph: DirectedGraph
     directed: bool
     told: tuple[str, ...] = field(default=(), kw_only=True)
+    preview: Preview | None = field(default=None, kw_only=True, repr=False)
 
 
 def read_network(
@@ -67,8 +81,8 @@ def read_network(
     """Read a network with names of nodes from a file, which may be gzipped, and report how it was read.
 
     The formats are edge lists and CSV, workbooks (``.xlsx``), square matrices, GraphML, GML, GEXF, Pajek,
-    Matrix Market, node-link JSON, and those that networkx writes: edge lists with data in braces, adjacency
-    lists (``.adjlist``) and graph6. Edge lists and CSV may be separated by commas, semicolons, tabs, bars or
+    Matrix Market, node-link JSON, and those that networkx writes: edge lists with data in braces and
+    adjacency lists (``.adjlist``). Edge lists and CSV may be separated by commas, semicolons, tabs, bars or
     blanks, may have a header and may have names in quotes. The encoding is UTF-8, UTF-16, Windows-1252, which
     is reported, or that which XML states.
 
@@ -133,52 +147,57 @@ def read_network(
     file = Path(path)
     table, as_windows = _table(file, header, (from_column, to_column))
     n_nodes, labels, ends = _numbered(table)
-    column, kind = (None, "") if ties_only else column_of(table, probability_column, weight_column)
-    numbers, is_chance = (None, True) if column is None else numbers_in(table, column, kind)
+    column, kind = (None, "") if ties_only else _column_of(table, probability_column, weight_column)
+    numbers, is_chance = (None, True) if column is None else _numbers_in(table, column, kind)
     one_way, way = _directions(table, ends, directed)
     told = [f"{file.name} is {_with_article(table.form)}", *table.notes, way]
     told += _shape_told(table, n_nodes)
     proper = ends[:, 0] != ends[:, 1]
     if not proper.all():
         told.append(f"ties from a node to itself are left out: {int((~proper).sum()):,}")
-    ends, numbers = ends[proper], None if numbers is None else numbers[proper]
-    told += _repeats_told(np.where(one_way[proper][:, None], ends, np.sort(ends, axis=1)))
+    ends, one_way, numbers = ends[proper], one_way[proper], None if numbers is None else numbers[proper]
+    told += _repeats_told(np.where(one_way[:, None], ends, np.sort(ends, axis=1)))
     if without := n_nodes - len(np.unique(ends)):
         told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
     if as_windows:
         told.append("the file is not UTF-8 and was read as Windows-1252; check the names with accents")
-    count = np.where(one_way[proper], 1, 2)
-    arcs = np.repeat(np.arange(len(ends)), count)
+    arcs = np.repeat(np.arange(len(ends)), np.where(one_way, 1, 2))
     is_back = np.diff(arcs, prepend=-1) == 0  # the second arc of a tie
     ends = np.where(is_back[:, None], ends[arcs][:, ::-1], ends[arcs])
-    numbers = None if numbers is None else numbers[arcs]
     if numbers is not None and column is not None:
+        numbers = numbers[arcs]
         told.append(_column_told(column, numbers, is_chance))
-        numbers = numbers if is_chance else shares(numbers, ends[:, 1], n_nodes)
-    told += others_told(table, column)
+        numbers = numbers if is_chance else _shares(numbers, ends[:, 1], n_nodes)
+    told += _others_told(table, column)
     try:
         graph = DirectedGraph.from_edges(
             ends[:, 0], ends[:, 1], n_nodes=n_nodes, labels=labels, probabilities=numbers
         )
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    return Network(graph, bool(one_way.all()), told=tuple(told))
+    return Network(graph, bool(one_way.all()), told=tuple(told), preview=table.preview)
+
+
+# Bytes and text
 
 
 def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]) -> tuple[EdgeTable, bool]:
     """Return the edges, and whether the text was read as Windows-1252."""
-    data, as_windows = bytes_of(file), False
-    if data.startswith(_ZIPPED):
+    data, as_windows = _bytes_of(file), False
+    if data.startswith(_WORKBOOK):
         data = _text_of_sheet(file, data)
     try:
-        text = text_in(file, data)
-    except ValueError:
+        text = _text_in(data)
+    except UnicodeDecodeError as error:
         try:
             text, as_windows = data.decode(_WINDOWS), b"\0" not in data
         except UnicodeDecodeError:
             as_windows = False
         if not as_windows:
-            raise
+            raise ValueError(
+                f"{file} must be text in UTF-8, got {error}; save a spreadsheet as CSV in UTF-8, and unpack"
+                " an archive, unless gzip made it"
+            ) from None
     form = form_of(file, text)
     if (header is not None or asked != (None, None)) and form is not None:
         raise ValueError(
@@ -191,6 +210,23 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must hold at least one edge, got none")
     return table, as_windows and form not in ("GraphML", "GEXF")  # XML states its encoding
+
+
+def _bytes_of(file: Path) -> bytes:
+    data = file.read_bytes()
+    try:
+        return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{file} must be a complete gzip file, got {error}") from None
+
+
+def _text_in(data: bytes) -> str:
+    """Return the text of bytes in UTF-8, or in UTF-16 if they begin with a byte order mark."""
+    encoding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
+    if b"\0" in data[:2] and encoding != "utf-16":  # UTF-16 without a byte order mark
+        encoding = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    text = data.decode(encoding)
+    return text if "\n" in text else text.replace("\r", "\n")  # the line ends of old Macintosh files
 
 
 def _text_of_sheet(file: Path, data: bytes) -> bytes:
@@ -282,3 +318,107 @@ def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
         f"column {column} ({span}) has weights: the probability of a tie is its weight over the sum of the "
         "weights into the same node"
     )
+
+
+# The column of numbers, and the conversion of numbers to probabilities
+
+
+def _column_of(table: EdgeTable, probability: str | None, weight: str | None) -> tuple[str | None, str]:
+    """Return the used column and its kind: "probability", "weight" or "either".
+
+    Raises
+    ------
+    ValueError
+        If a requested column does not exist, or if several columns are possible.
+    """
+    if probability is not None and weight is not None:
+        raise ValueError("probability_column and weight_column must not both be given")
+    asked = probability if weight is None else weight
+    if asked is not None:
+        if asked not in table.columns:
+            known = _listed([*table.columns]) or "only the two names"
+            raise ValueError(f"{table.file} must have a column {asked!r}, got {known}")
+        return asked, "probability" if weight is None else "weight"
+    for names, kind in ((_PROBABILITIES, "probability"), (_WEIGHTS, "either")):
+        for name in table.columns:
+            if name.strip().lower().replace(" ", "_") in names:
+                return name, kind
+    # If exactly one other column has numbers, use it.
+    numeric = [
+        name
+        for name, values in table.columns.items()
+        if re.sub(r"[\W_]+", "", name.lower()) not in _IDS and _has_numbers(values)
+    ]
+    if len(numeric) > 1:
+        raise ValueError(
+            f"{table.file}: choose the column of probabilities or weights (--probability-column or "
+            f"--weight-column), because several columns have numbers: {_listed(numeric)}"
+        )
+    return (numeric[0] if numeric else None), "either"
+
+
+def _has_numbers(values: Sequence[object]) -> bool:
+    """Return whether there are numbers, and besides them only empty cells, which are fewer."""
+    texts = [value for value in values if value not in ("", None)]
+    return 2 * len(texts) > len(values) and not any(math.isnan(number_of(text)) for text in texts)
+
+
+def _numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:
+    """Return the numbers of a column, and whether they are probabilities.
+
+    Raises
+    ------
+    ValueError
+        If a cell is not a number of this kind; the message names the line and the column.
+    """
+    cells = table.columns[column]
+    if all(isinstance(cell, str) for cell in cells):
+        try:  # if commas separate columns, they are rarely decimal commas
+            numbers = np.array(numbers_of([str(cell) for cell in cells], grouped="by commas" in table.form))
+        except ValueError as error:
+            raise ValueError(f"{table.file}, column {column}: {error}") from None
+    else:
+        numbers = np.array([number_of(cell) for cell in cells])
+    is_chance = (numbers >= 0.0) & (numbers <= 1.0)
+    if kind == "probability":
+        rule = "a probability must be in [0, 1], or end with % (for weights, use --weight-column)"
+        _require(table, column, is_chance, rule)
+        return numbers, True
+    _require(table, column, (numbers >= 0.0) & np.isfinite(numbers), "a weight must be a number, 0 or more")
+    # If all numbers are 1, or 0 and 1, they say whether there is a tie, not that ties are certain.
+    is_plain = bool(np.isin(numbers, (0.0, 1.0)).all())
+    return numbers, kind == "either" and bool(is_chance.all()) and not is_plain
+
+
+def _require(table: EdgeTable, column: str, is_good: BoolArray, requirement: str) -> None:
+    for row in np.flatnonzero(~is_good)[:1].tolist():
+        value = shown(table.columns[column][row])
+        raise ValueError(f"{table.file}, {table.places[row]}, column {column}: {requirement}, got {value}")
+
+
+def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
+    """Return each weight over the sum of the weights into the same head.
+
+    With equal weights this is the weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4:
+    p(u, v) = c(u, v) / d(v), where c(u, v) counts parallel edges, which are integer weights here.
+    """
+    if weights.max(initial=0.0) > np.finfo(np.float64).max / max(1, len(weights)):  # a sum might overflow
+        weights = weights / len(weights) / weights.max()
+    sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
+    return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
+
+
+def _others_told(table: EdgeTable, used: str | None) -> list[str]:
+    """Return a line about the columns that are not used, if there are any."""
+    rest: Sequence[str] = [name for name in table.columns if name != used]
+    if not rest:
+        return []
+    if len(rest) == 1:
+        return [f"column {rest[0]} is not used"]
+    return [f"columns {_listed(rest)} are not used"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first names and the number of further names."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

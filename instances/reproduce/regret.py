@@ -12,13 +12,10 @@ from cmab import (
     CTS,
     CUCB,
     ESCB,
-    FTPL,
     KLCUCB,
     ArmStatistics,
-    BarrierFTRL,
     Environment,
     GaussianCTS,
-    LinearOracle,
     LogRadius,
     clcb,
     simulate,
@@ -55,7 +52,6 @@ def thompson_learners(oracle: TopK) -> dict[str, AnyPolicy]:
         # The variance is factor * sigma^2 ln t / (N + 1), with sigma = 1/2 and gamma = 0.1.
         "CL-SG": GaussianCTS(oracle, "shared", variance_factor=0.4),
         "CombUCB": CUCB(oracle),
-        "BG-CTS": GaussianCTS(oracle, "boosted"),
         "KL-CUCB": KLCUCB(oracle),
     }
 
@@ -110,7 +106,6 @@ def two_sets_play(cell: Row, rng: Rng, seed: int) -> Found:
         "CTS": CTS(oracle),
         "CTS shared": CTS(oracle, coupling="shared"),
         "CL-SG": GaussianCTS(oracle, support=None, sigma=0.5),
-        "BG-CTS": GaussianCTS(oracle, "boosted", support=None, sigma=0.5),
         "CUCB": CUCB(oracle),
     }
     return regrets(learners, SemiBandit(BernoulliArms(means), oracle), 3000, seed)
@@ -131,38 +126,6 @@ def joint_play(cell: Row, rng: Rng, seed: int) -> Found:
         "CTS": CTS(family),
     }
     return regrets(learners, SemiBandit(BernoulliArms(means), family), cell["horizon"], seed)
-
-
-class ShiftingMeans(SemiBandit):
-    """Means that move up and down together, so that the best super arm and its lead stay the same.
-
-    Zimmert et al. (2019), section 5, as in the authors' code: losses are high in half of the rounds and low
-    in the other half, in phases of lengths that grow by a factor of 1.1 to the fifth power.
-    """
-
-    def __init__(self, arms: BernoulliArms, oracle: LinearOracle) -> None:
-        super().__init__(arms, oracle)
-        means = [np.clip(self.means + shift, 0.0, 1.0) for shift in (-0.4375, 0.4375)]
-        self.rounds = [SemiBandit(BernoulliArms(each), oracle) for each in means]
-
-    def in_round(self, t: int, rng: Rng) -> SemiBandit:
-        """Return the round with all means shifted down or up as far as possible."""
-        return self.rounds[int(math.log(t) / math.log(1.1)) % 10 >= 5]
-
-
-def shifting_play(cell: Row, rng: Rng, seed: int) -> Found:
-    """Return the regret on the 5 best of 10 arms, with constant means and with shifts."""
-    horizon, oracle = cell["horizon"], TopK(10, 5)
-    # Losses of (1 - gap) / 2 and (1 + gap) / 2 with gap 1/8, written as rewards.
-    means = rng.permutation(np.where(np.arange(10) < 5, 0.5625, 0.4375))
-    place = (SemiBandit if cell["world"] == "steady" else ShiftingMeans)(BernoulliArms(means), oracle)
-    learners: dict[str, AnyPolicy] = {
-        "LBINFV": BarrierFTRL(oracle, horizon=horizon),
-        "CTS": CTS(oracle),
-        "CUCB": CUCB(oracle),
-        "FTPL": FTPL(oracle, horizon=horizon),
-    }
-    return regrets(learners, place, horizon, seed)
 
 
 # Cascading bandits (Kveton et al., 2015), Table 1: regret of CascadeUCB1 and CascadeKL-UCB.
@@ -314,13 +277,13 @@ REGRET = {
         [("CL-SG", "CTS-B"), ("CL-SG", "CombUCB")],
     ),
     "two-sets": Experiment(
-        "two disjoint super arms: Thompson sampling with independent draws, one draw per round, or boosted",
+        "two disjoint super arms: Thompson sampling with independent draws, or one draw per round",
         "regret",
         lambda quick: [{"k": k} for k in ((4, 12, 24) if quick else (2, 4, 8, 12, 16, 20, 24, 32))],
         two_sets_play,
         (10, 40),
         (0.5, 5),
-        [("CTS shared", "CTS"), ("CL-SG", "CTS"), ("BG-CTS", "CTS")],
+        [("CTS shared", "CTS"), ("CL-SG", "CTS")],
         x="k",
     ),
     "joint-optima": Experiment(
@@ -331,15 +294,6 @@ REGRET = {
         (2, 8),
         (0.5, 6),
         [("ESCB", "CUCB"), ("ESCB, ln t", "CUCB, ln t")],
-    ),
-    "shifting-means": Experiment(
-        "LBINFV (Tsuchiya et al., 2023) with constant means, and with means that an adversary shifts",
-        "regret",
-        _horizons(3_000, 20_000, [{"world": "steady"}, {"world": "shifting"}]),
-        shifting_play,
-        (3, 4),
-        (0.5, 3),
-        [("LBINFV", "CUCB"), ("LBINFV", "CTS")],
     ),
     "cascading-bandits": Experiment(
         "Cascading Bandits (Kveton et al., 2015), Table 1: lists of which a user clicks the first good item",

@@ -1,6 +1,6 @@
 """Samples of the rules with fixed confidence on one instance, and what a sample costs to choose.
 
-``python tests/benchmarks/exploration_rules.py`` prints tables of the page "Which rule for which question".
+``python tests/benchmarks/exploration_rules.py`` prints the samples of explorers on the page of reproductions.
 """
 
 import numpy as np
@@ -10,13 +10,10 @@ from cmab import (
     LUCB1,
     AdaptiveTopK,
     BernsteinLUCB,
-    BernsteinRace,
     BestKGLR,
-    HoeffdingRace,
     LilCLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    StudentLUCB,
     UGapEc,
     identify,
 )
@@ -42,8 +39,6 @@ EXACT = {
     "CLUCB": CLUCB(TopK(N_ARMS, K), delta=0.05),
     "UGapEc": UGapEc(**SHAPE),
     "UGapEcV": UGapEcV(**SHAPE),
-    "HoeffdingRace": HoeffdingRace(**SHAPE, max_pulls=100_000),
-    "BernsteinRace": BernsteinRace(**SHAPE, max_pulls=100_000),
 }
 WITHIN = {
     "BestKGLR, coins": BestKGLR(**SHAPE, **OWN, family="bernoulli"),
@@ -85,7 +80,6 @@ UNKNOWN = {
         {
             "BestKGLR, coins": BestKGLR(**FEW, family="bernoulli"),
             "BernsteinLUCB": BernsteinLUCB(**FEW),
-            "StudentLUCB, no proof": StudentLUCB(**FEW),
             "LilRandLUCB": LilRandLUCB(**FEW),
             "KLLUCB": KLLUCB(**FEW),
             "LUCB1": LUCB1(**FEW),
@@ -95,7 +89,6 @@ UNKNOWN = {
     "Gaussian": (
         UnequalArms(MEANS, SIGMAS),
         {
-            "StudentLUCB": StudentLUCB(**FEW),
             "BestKGLR, sigma 0.3": BestKGLR(**FEW, sigma=0.3),
             "LilRandLUCB, sigma 0.3": LilRandLUCB(**FEW, sigma=0.3),
             "LUCB1, sigma 0.3": LUCB1(**FEW, sigma=0.3),

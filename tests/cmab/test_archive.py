@@ -1,13 +1,12 @@
 """Archives: a saved session plays the identical future, and what cannot be one is refused."""
 
-import io
 from collections import namedtuple
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 import pytest
-from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES, UNIFORM
+from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES
 
 from cmab import CTS, CUCB, Context, Feedback, Session, archive
 from cmab.explorer import Explorer
@@ -16,7 +15,7 @@ from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, Shor
 LIMITED = {case.name: case for case in ORACLES}
 # The families that differ in what a state looks like: linear, clustered, spreading.
 FAMILIES = ("top_k", "influence")
-LINEAR_ONLY = ITEMS | JOINT | UNIFORM | {"ftpl", "llr"}
+LINEAR_ONLY = ITEMS | JOINT | {"ftpl", "llr"}
 LEARNERS = {
     f"{case.name}-{family}": (lambda case=case, family=family: case.make(LIMITED[family].make()))
     for case in POLICIES
@@ -68,10 +67,6 @@ def test_tickets_of_a_saved_session_keep_their_context(tmp_path):
     loaded = Session.load(tmp_path / "s.npz", CTS(TopK(4, 2)))
     assert loaded._open[0].context.available.tolist() == [True, True, False, True]
     assert loaded.support == (-np.inf, 2.0)
-    with (tmp_path / "s.npz").open("rb") as file:
-        assert Session.load(file, CTS(TopK(4, 2))).pending == (0,)
-    with pytest.raises(TypeError, match="open for bytes"):
-        session.save(io.StringIO())
 
 
 def test_damaged_bytes_are_refused():

@@ -24,7 +24,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 # Pages that play or check for seconds.
-SLOW = {"changing", "compare", "influence", "lists", "models", "rounds", "which-rule"}
+SLOW = {"changing", "compare", "influence", "lists", "models", "rounds", "which-learner"}
 SLOW |= {f"your-own-{kind}" for kind in ("explorer", "oracle", "policy")}
 #: The module that a page needs beyond those of the tests.
 NEEDS = {"scale": "pyarrow", "models": "sklearn"}
@@ -63,20 +63,6 @@ def without_times(shown):
     return "\n".join(lines) + "\n"
 
 
-def test_figures_of_the_gallery_are_of_the_snippet_above_them():
-    """Wherever a page shows a figure of the gallery below a snippet, the script has the snippet's lines."""
-    figure = re.compile(r"```\n\n!\[[^\]]*\]\((?:\.\./)?auto_gallery/images/sphx_glr_(\w+)_\d+\.png\)")
-    shown = [(page, found) for page in PAGES for found in figure.finditer(page.read_text(encoding="utf-8"))]
-    assert shown
-    for page, found in shown:
-        above = SNIPPET.findall(page.read_text(encoding="utf-8")[: found.end()])[-1][0].splitlines()
-        script = (ROOT / "docs" / "gallery" / f"{found[1]}.py").read_text(encoding="utf-8").splitlines()
-        missing = {line for line in above if not line.startswith(("from ", "import ", "print("))} - set(
-            script
-        )
-        assert not missing, (page.name, missing)
-
-
 def blocks(language):
     """Every block of a language in the pages, with its page."""
     found = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -112,6 +98,23 @@ def test_no_example_plays_on_falling_means():
             assert not falls, (file.name, values)
             seen += 1
     assert seen >= 10
+
+
+def test_links_lead_to_files_of_the_repository_and_to_their_headings():
+    """In a clone, every relative link and picture of a page exists, and so does the heading after its `#`."""
+    for file in PAGES:
+        prose = re.sub(r"^```.*?^```", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+            place, _, heading = link.partition("#")
+            if place.startswith(("http", "mailto")):
+                continue
+            target = (file.parent / place).resolve() if place else file
+            assert target.exists(), (file.name, link)
+            if heading:
+                titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+                assert heading in {
+                    re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
+                }, link
 
 
 GROUPS = {"cmab.commands"}

@@ -37,6 +37,6 @@ def test_a_name_has_one_namespace():
 
 
 def test_a_star_import_gives_all_names():
-    code = "from cmab import *; print(CUCB.__name__, BernsteinRace.__name__, clcb.__name__)"
+    code = "from cmab import *; print(CUCB.__name__, BernsteinLUCB.__name__, clcb.__name__)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert shown.stdout.split() == ["CUCB", "BernsteinRace", "clcb"]
+    assert shown.stdout.split() == ["CUCB", "BernsteinLUCB", "clcb"]

@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from cases import JOINT, ORACLES, POLICIES, UNIFORM
+from cases import JOINT, ORACLES, POLICIES
 
 from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
 from instances import BernoulliArms, SemiBandit, SleepingSemiBandit
@@ -30,9 +30,9 @@ FAMILIES = {
 @pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
 def test_no_policy_plays_what_is_not_there(case):
     """All policies of the library understand `available`: none refuses, none chooses what is not there."""
-    only_linear = case.name in JOINT | UNIFORM | {"ftpl", "llr"}
+    only_linear = case.name in JOINT | {"ftpl", "llr"}
     for name, oracle in FAMILIES.items():
-        if (name == "reward" and only_linear) or (name == "matroid" and case.name in UNIFORM):
+        if name == "reward" and only_linear:
             continue
         session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(1)
         for _ in range(12):

@@ -7,12 +7,10 @@ import pytest
 
 from cmab import ArmStatistics
 from cmab.cli import main
-from instances import BernoulliArms
 from instances.reproduce import experiment as engine
 from instances.reproduce.experiment import experiments, order, run
 from instances.reproduce.identification import LessSampled, family_of
-from instances.reproduce.regret import ShiftingMeans, cache_losses, next_list
-from oracles import TopK
+from instances.reproduce.regret import cache_losses, next_list
 
 #: Short cells, in place of the first cell of the quick form.
 SHORT = {
@@ -119,12 +117,6 @@ def test_the_critical_arm_with_fewer_samples_is_taken(counts, expected):
 def test_families_have_their_known_sizes():
     sizes = {name: len(family_of(name).super_arms) for name in ("paths", "matchings", "trees", "two sets")}
     assert sizes == {"paths": 20, "matchings": 24, "trees": 125, "two sets": 2}
-
-
-def test_shifted_means_keep_their_order():
-    place = ShiftingMeans(BernoulliArms([0.5625, 0.4375]), TopK(2, 1))
-    means = [place.in_round(t, np.random.default_rng(0)).means for t in (1, 2)]
-    assert np.allclose(means, [[0.125, 0.0], [1.0, 0.875]])
 
 
 def test_lists_of_a_log_follow_their_rule():

@@ -47,8 +47,6 @@ ACCEPTED = {
     ("oracles.GeneralizedAssignment", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.MultidimensionalKnapsack", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.PuLPOracle", "time_limit", "subnormal"): "the solver says that it had no time",
-    ("instances.uniform_probabilities", "low", "fraction"): "it is above the `high` of the example",
-    ("instances.uniform_probabilities", "low", "float32"): "it is above the `high` of the example",
     ("instances.Coverage", "probability", "text"): "a text names an attribute of the edges",
 }
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.

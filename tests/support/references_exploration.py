@@ -10,10 +10,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, entr, lambertw
-
-from cmab.bounds.kl import bernoulli_divergence
-from cmab.bounds.times import characteristic_time, gaussian_divergence
+from scipy.special import betaln, entr
 
 
 def top(values, k):
@@ -97,8 +94,6 @@ def kl_lucb(x):
     def bounds(counts, means, rounds, high):
         log = math.log(405.5 * x.n_arms * rounds**1.1 / x.delta)
         rate = log + math.log(log)
-        if x.mode == "heuristic":
-            rate = math.log((1 + math.log(counts.sum())) / x.delta)
         return [end(counts, means, rate, side) for side in (0.0, 1.0)]
 
     return of_lucb(bounds, x.k, x.epsilon)
@@ -156,42 +151,18 @@ def bernstein_lucb(x):
     return of_variances(x, radius, *x.support)
 
 
-def student_lucb(x):
-    """Where twice the evidence of the t statistic less 1 reaches 1 / level, searched for; c^2 = 4."""
-
-    def radius(count, mean, deviation, level):
-        n, v, most = count, deviation / count, math.log((1 + 1 / level) / 2)
-
-        def evidence(ratio):  # of (n + 4)(v + d^2) / ((n + 4) v + 4 d^2)
-            return 0.5 * math.log(4 / (n + 4)) + n / 2 * math.log(ratio) - most
-
-        if evidence((n + 4) / 4) <= 0:
-            return math.inf
-        far = 1.0
-        while evidence((n + 4) * (1 + far**2) / (n + 4 + 4 * far**2)) < 0:
-            far *= 2
-        root = brentq(lambda d: evidence((n + 4) * (1 + d**2) / (n + 4 + 4 * d**2)), 0.0, far, xtol=1e-15)
-        return math.sqrt(v) * root
-
-    return of_variances(x, radius)
-
-
 def lil_ucb(x):
     """Jamieson et al. (2014), Figure 1, and the parameters of their section 4."""
     e, level, factor, ratio = 0.0, x.delta, 1.5, 1 + 10 / x.n_arms
-    if x.mode == "proven":
-        e, level = lil_level("faithful", x.delta, [x.n_arms], 1)
-        level, factor, ratio = level / x.n_arms, 2.0, 9.0
-        for _ in range(200):  # the docstring's fixed point
-            ratio = 9 * (
-                1 + math.log1p(math.log(ratio) / math.log(3 + e)) / math.log(math.log(3 + e) / level)
-            )
+    if x.mode == "faithful":
+        e, factor, ratio = 0.01, 2.0, 9.0
+        level = (math.sqrt(1 + x.delta) - 1) ** 2 / (4 * c_epsilon(e))
 
     def decide(counts, means, deviations, rounds, coin):
         most = counts.max()
         return [np.argmax(means + factor * lil(counts, level, e, x.sigma))], most >= 1 + ratio * (
-            1 + 1e-9
-        ) * (counts.sum() - most)
+            counts.sum() - most
+        )
 
     return decide
 
@@ -277,41 +248,12 @@ def ugapec(x):
 
 
 def ugapeb(x):
-    """Gabillon et al. (2012), Figures 1 and 2, with a from the empirical hardness where it is left out."""
+    """Gabillon et al. (2012), Figures 1 and 2."""
 
     def decide(counts, means, deviations, rounds, coin):
-        a, b, first, gaps = x.a, x.support[1] - x.support[0], 0, []
-        for size in x.arms_per_bandit:
-            own = np.sort(means[first : first + size])[::-1]
-            gaps += [
-                m - own[x.k] if m >= own[x.k - 1] else own[x.k - 1] - m for m in means[first : first + size]
-            ]
-            first += size
-        if a is None:
-            widths = np.maximum((np.array(gaps) + b * np.sqrt(0.5 / counts) + x.epsilon) / 2, x.epsilon)
-            a = x.c * (x.budget - x.n_arms) / (4 * (b**2 / widths**2).sum())
-        _, _, pull, first = max(bandits(x, means, b * np.sqrt(a / counts)), key=lambda bandit: bandit[1])
+        radii = (x.support[1] - x.support[0]) * np.sqrt(x.a / counts)
+        _, _, pull, first = max(bandits(x, means, radii), key=lambda bandit: bandit[1])
         return [first + pull], counts.sum() >= x.budget
-
-    return decide
-
-
-def continuous_rejects(x):
-    """Wang et al. (2023), by the code of its authors: one rejection at most before each sample."""
-    active, rejected = list(range(x.n_arms)), []
-
-    def decide(counts, means, deviations, rounds, coin):
-        worst = min(active, key=lambda i: means[i])
-        rest = [means[i] for i in active if i != worst]
-        free = len(active) > 2 and all(counts[worst] > counts[i] for i in rejected)
-        if counts.sum() < x.budget and free:
-            own = sum(counts[i] for i in active) / (x.budget - sum(counts[i] for i in rejected))
-            share = own * (0.5 + sum(1 / i for i in range(2, len(active) + 1)))
-            gap = (np.mean(rest) if x.variant == "A" else min(rest)) - means[worst]
-            if gap / (x.support[1] - x.support[0]) > share**-0.5 - 1:
-                active.remove(worst)
-                rejected.append(worst)
-        return [min(active, key=lambda i: counts[i])], counts.sum() >= x.budget
 
     return decide
 
@@ -335,22 +277,10 @@ def gape(x):
 
 
 def ucbe(x):
-    """Audibert et al. (2010), Figures 2 and 4: the adaptive one estimates H2 at the ends of phases."""
-    n, state = x.n_arms, {"phase": 0, "h": float(x.n_arms)}
-    log = 0.5 + sum(1 / i for i in range(2, n + 1))
-    length = [0] + [math.ceil((x.budget - n) / (log * (n + 1 - p))) for p in range(1, n)]
-    ends = [sum(length[1 : p + 1]) + (n - p) * length[p] for p in range(1, n)]
+    """Audibert et al. (2010), Figure 2."""
 
     def decide(counts, means, deviations, rounds, coin):
-        samples, a = counts.sum(), x.a
-        if a is None:
-            phase = sum(end <= samples for end in ends)
-            if phase > state["phase"]:
-                gaps = np.sort(means.max() - means)
-                state["phase"] = phase
-                state["h"] = max(i / gaps[i - 1] ** 2 for i in range(n - phase + 1, n + 1))
-            a = x.c * x.budget / state["h"]
-        return [np.argmax(means + np.sqrt(a / counts))], samples >= x.budget
+        return [np.argmax(means + np.sqrt(x.a / counts))], counts.sum() >= x.budget
 
     return decide
 
@@ -395,8 +325,6 @@ def ratio(x, counts, means, i, j):
 
 def needs(x, counts, means, n_pairs):
     """What the evidence of a pair must exceed: a number, and one more for each arm."""
-    if x.mode == "heuristic":
-        return math.log((1 + math.log(counts.sum())) / x.delta), np.zeros(x.n_arms)
     if x.family == "gaussian":
         return threshold(n_pairs, x.delta), 2 * np.log(4 + np.log(counts))
     wins = counts * means
@@ -424,71 +352,11 @@ def mixture(x):
     return decide
 
 
-def ttucb(x):
-    """Jourdan and Degenne (2023): an optimistic leader, and tracking of its share."""
-    led, own = np.zeros(x.n_arms), np.zeros(x.n_arms)
-
-    def decide(counts, means, deviations, rounds, coin):
-        steps = 1.2 * math.log(counts.sum())
-        level = 2 * 1.2 * steps + 2 * math.log(2 + steps) + 2
-        bonus = -lambertw(-math.exp(-level), -1).real  # g_m of the paper
-        leader = np.argmax(means + x.sigma * np.sqrt(bonus / counts))
-        rivals = others(x.n_arms, [leader])
-        cost = [ratio(x, counts, means, leader, j)[0] for j in rivals]
-        led[leader] += 1
-        arm = leader if own[leader] <= x.beta * led[leader] else rivals[np.argmin(cost)]
-        own[leader] += arm == leader
-        return [arm], closest(x, counts, means, 1)[1]
-
-    return decide
-
-
-def track_and_stop(x):
-    """Garivier and Kaufmann (2016): D-tracking of a plan that is renewed when samples have grown."""
-    plan = {"due": 0, "shares": None}
-    own = gaussian_divergence if x.family == "gaussian" else bernoulli_divergence
-
-    def shares(means):
-        return characteristic_time(means, divergence=own)[0] if x.k == 1 else played(x, means)
-
-    def decide(counts, means, deviations, rounds, coin):
-        samples = counts.sum()
-        if samples >= plan["due"]:
-            plan["due"] = max(math.ceil((1 + x.growth) * samples), samples + 1)
-            plan["shares"] = shares(means)
-        starved = counts.min() < math.sqrt(samples) - x.n_arms / 2
-        arm = np.argmin(counts) if starved else np.argmax(samples * plan["shares"] - counts)
-        return [arm], closest(x, counts, means, x.k)[1]
-
-    return decide
-
-
-def played(x, means):
-    """Fictitious play: the pair of least evidence gets a sample by its shares, until tangents say enough."""
-    n, high = len(means), top(means, x.k)
-    pairs = [(i, j) for i in high for j in others(n, high)]
-    w, best, slopes, bound = np.full(n, 1 / n), (0.0, None), np.zeros(n), math.inf
-    for step in range(20_000):
-        value, share, (i, j) = min((*ratio(x, w, means, *p), p) for p in pairs)
-        best = max(best, (value, w.copy()), key=lambda found: found[0])
-        tangent, arms = np.zeros(n), np.zeros(n)
-        arms[i], arms[j] = share, 1 - share
-        tangent[[i, j]] = value * arms[[i, j]] / w[[i, j]]
-        slopes += 2 / (step + 2) * (tangent - slopes)
-        bound = min(bound, slopes.max())
-        if bound <= 1.02 * best[0]:
-            break
-        w = w + (arms - w) / (step + n + 1)
-    return best[1]
-
-
 #: By the names of the rows of `cases.EXPLORERS`.
 REFERENCES = {
     "lucb1": lucb1,
     "kl_lucb": kl_lucb,
-    "kl_lucb_heuristic": kl_lucb,
     "bernstein_lucb": bernstein_lucb,
-    "student_lucb": student_lucb,
     "lil_lucb": lil_lucb,
     "lucb_plus_plus": lucb_plus_plus,
     "lil_rand_lucb": lambda x: lucb_plus_plus(x, one_arm=True),
@@ -502,15 +370,8 @@ REFERENCES = {
     "ugapec_bandits": ugapec,
     "mixture": mixture,
     "mixture_coins": mixture,
-    "ttucb": ttucb,
-    "track_and_stop": track_and_stop,
-    "track_and_stop_k": track_and_stop,
-    "track_and_stop_coins": track_and_stop,
     "ugapeb": ugapeb,
     "ugapeb_bandits": ugapeb,
     "gape": gape,
     "ucbe": ucbe,
-    "continuous_rejects": continuous_rejects,
-    "continuous_rejects_c": continuous_rejects,
-    "ucbe_adaptive": ucbe,
 }

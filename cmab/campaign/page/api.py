@@ -13,8 +13,8 @@ from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal, address_of
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
 from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
+from cmab.campaign.progress import TABLES
 from cmab.campaign.reports import Report, report_of, round_of
-from cmab.campaign.tables import TABLES, table_of
 
 DESCRIPTION = (
     "Send the key of the address, or the key that `/api/v1/login` returns, as `Authorization: Bearer KEY`."
@@ -52,18 +52,13 @@ class NewCampaign(Body):
     network: str | None = None
     network_file: str = "network.csv"
     names: str | None = None
-    costs: str | None = None
     directed: bool | None = None
     from_column: str | None = None
     to_column: str | None = None
     weight_column: str | None = None
     header: bool | None = None
-    k: Whole | None = None
-    budget: Number | None = None
-    prior_mean: Number | None = None
-    prior_weight: Number | None = None
+    k: Whole = 1
     largest: Number = 1.0
-    never: Names = []
 
 
 class Choose(Body):
@@ -109,8 +104,7 @@ class Campaign(BaseModel):
     id: str
     title: str
     kind: Literal["network", "list"]
-    k: int | None
-    budget: float | None
+    k: int
     version: int
     rounds: int
     waiting: list[int]
@@ -193,9 +187,8 @@ def campaigns(context: Reader) -> dict[str, list[Campaign | dict[str, str]]]:
 def create(context: Decider, body: NewCampaign) -> Campaign:
     """Make a campaign."""
     values = body.model_dump(exclude={"network_file"}) | {"title": clean(body.title)}
-    values["never"] = tuple(body.never)
     files: dict[str, bytes] = {}
-    for name, given in (("network", body.network_file), ("names", "a.csv"), ("costs", "a.csv")):
+    for name, given in (("network", body.network_file), ("names", "a.csv")):
         if values[name] is not None:
             files[file_name(given, name)] = values[name].encode()
             values[name] = file_name(given, name)
@@ -239,8 +232,7 @@ def one_round(context: Reader, slug: str, number: int) -> Choice:
 def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
     """Store a report or a correction."""
     with context.store.held(slug) as opened:
-        folder, known = opened.folder, views.rounds_in(opened)
-        of = round_of(known, number)
+        folder, of = opened.folder, round_of(views.rounds_in(opened), number)
         check_mark(body.mark, of.mark)
         entries: Any = body.joined if folder.is_network else body.results
         if body.count is not None:
@@ -251,9 +243,8 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
             if isinstance(entries, dict):
                 entries = [name if value is None else f"{name}={value}" for name, value in entries.items()]
             told = report_of(
-                known,
+                of,
                 folder.problem.names,
-                of.number,
                 entries,
                 is_network=folder.is_network,
                 unknown=body.unknown,
@@ -290,7 +281,7 @@ def table(context: Reader, slug: str, table: str) -> dict[str, list[dict[str, An
     if table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
-        return {"rows": table_of(opened.folder, table)}
+        return {"rows": TABLES[table](opened.folder)}
 
 
 def _summary(opened: Opened) -> dict[str, Any]:
@@ -300,7 +291,6 @@ def _summary(opened: Opened) -> dict[str, Any]:
         "title": options.title,
         "kind": "network" if opened.folder.is_network else "list",
         "k": options.k,
-        "budget": options.budget,
         "version": opened.version,
         "rounds": len(known),
         "waiting": [of.number for of in known if of.state == "waiting"],

@@ -8,8 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from cmab.campaign.files import Options, clean, decoded, number_in
-from cmab.campaign.folder import read_reports, take_all
+from cmab.campaign.files import Options, clean, number_in
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal, address_of
 from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
@@ -25,15 +24,14 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
+from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words, size_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.campaign.tables import FORMATS, TABLES, csv_of, exported, outcome_in_words, size_in_words
 from cmab.errors import NewerEventsError
 
 ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
-    "parquet": "application/vnd.apache.parquet",
 }
 _LONGEST_LIST = 5_000
 
@@ -94,7 +92,6 @@ def state(context: Reader, slug: str) -> Response:
             state=views.state_of(opened),
             outcome=outcome_in_words,
             when=views.when,
-            day=views.day,
         )
 
 
@@ -138,7 +135,7 @@ def export(context: Reader, slug: str) -> Response:
 @ROUTER.get("/c/{slug}/export/{table}.{form}")
 def download(context: Reader, slug: str, table: str, form: str) -> Response:
     """Return a table as a file."""
-    if form not in FORMATS or (table not in TABLES and (table, form) != ("all", "json")):
+    if form not in FORMATS or table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
         return attachment(exported(opened.folder, table, form), f"{slug}-{table}.{form}", _KINDS[form])
@@ -157,25 +154,6 @@ def printed(context: Reader, slug: str) -> Response:
             state=views.state_of(opened),
             when=views.when,
         )
-
-
-@ROUTER.get("/c/{slug}/template.csv")
-def template(context: Reader, slug: str) -> Response:
-    """Return a table to fill in, with a line for each neighbour of the people asked."""
-    with context.store.held(slug) as opened:
-        rounds, folder = views.rounds_in(opened), opened.folder
-        asked = context.query.get("round", "")
-        chosen = [round_of(rounds, int(asked))] if asked.isdecimal() and len(asked) < 9 else rounds
-        rows = []
-        for of in chosen:
-            if of.state != "cancelled" and (asked or of.state == "waiting"):
-                # An empty result would mean that the person joined.
-                empty = {"result": "no", "step": ""} if folder.is_network else {"result": ""}
-                names = views.known_people(opened, of) if folder.is_network else of.names
-                rows += [{"round": of.number, "name": str(name)} | empty for name in names]
-        if not rows:
-            raise Refusal(404, "No round waits for a report.")
-        return attachment(csv_of(rows), f"{slug}-report.csv", _KINDS["csv"])
 
 
 # Actions on rounds
@@ -322,7 +300,7 @@ def report(context: Reporter, slug: str, number: int) -> Response:
 
 def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     """Return the report of a form."""
-    rounds, names = views.rounds_in(opened), opened.folder.problem.names
+    names = opened.folder.problem.names
     if not opened.folder.is_network:
         results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
         entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
@@ -330,17 +308,14 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
         if not entries:
             raise ValueError("enter the result of at least one item, or cancel the round")
         largest = opened.folder.options.largest
-        return report_of(
-            rounds, names, of.number, entries, is_network=False, unknown=unknown, largest=largest
-        )
+        return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
     entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
     unknown = _names(context, opened, "unknown")
     came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
     told = report_of(
-        rounds,
+        of,
         names,
-        of.number,
         entries,
         is_network=True,
         unknown=unknown,
@@ -359,45 +334,6 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
             else "enter who joined; if nobody did, mark that nobody joined"
         )
     return told
-
-
-@ROUTER.get("/c/{slug}/upload")
-def upload_form(context: Reporter, slug: str) -> Response:
-    """Show the form for a table."""
-    with context.store.held(slug) as opened:
-        return context.page("upload.html", **views.frame(opened), tab="current", refused=None, message="")
-
-
-@ROUTER.post("/c/{slug}/upload")
-def upload(context: Reporter, slug: str) -> Response:
-    """Store the reports of a table, if no line is refused or the user says so."""
-    with context.store.held(slug) as opened:
-        check_mark(context.form.get("version"), opened.version)
-        file = context.files.get("table")
-        data = context.form.get("text", "").encode() if file is None else file.data
-        values = views.frame(opened) | {"tab": "current", "replace": context.text("replace"), "message": ""}
-        try:
-            if not data.strip():
-                raise ValueError("choose a file first")
-            reports, refused = read_reports(opened.folder, data)
-            refused = [row._replace(reason=context.store.without_folder(row.reason)) for row in refused]
-            if refused and context.text("accept") != "1":
-                good = [{"round": each.number, "lines": len(each.lines)} for each in reports]
-                text = decoded(data)
-                return context.page("upload.html", 400, **values, refused=refused, good=good, text=text)
-            may_replace = None if context.text("replace") == "1" else False
-            stored = take_all(opened.folder, reports, is_correction=may_replace, author=context.author)
-        except NewerEventsError:
-            raise
-        except ValueError as error:
-            values["message"] = shown_error(error, context.store)
-            return context.page("upload.html", 400, **values, refused=None)
-        told = [f"The table was stored. Rounds in it: {len(stored)}."]
-        for of in stored[:20]:
-            names = f" ({', '.join(map(str, [*of.names, *of.joined]))})" if of.joined is not None else ""
-            outcome = outcome_in_words(of, is_network=opened.folder.is_network)
-            told.append(f"Round {of.number}: {outcome}{names}.")
-        return context.go(f"/c/{slug}", " ".join(told))
 
 
 # The settings of a campaign
@@ -421,7 +357,6 @@ def _settings(context: Context, opened: Opened, message: str = "", status: int =
         form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
         read=folder.problem.told,
         ties=folder.options.ties,
-        never=folder.options.never,
     )
 
 
@@ -513,18 +448,7 @@ def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
         values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
         values["header"] = {"yes": True, "no": False}.get(context.text("header"))
         values |= {name: context.text(name) or None for name in ("from_column", "to_column", "weight_column")}
-    k, budget = context.text("k"), context.text("budget")
-    if "costs" in context.files:
-        values["costs"] = _add(files, context.files["costs"], "costs")
-        values["budget"] = _number("the budget", budget or "0")
-    elif budget:
-        raise ValueError("a budget needs a table of costs")
-    else:
-        values["k"] = _whole("the number to choose", k or "1")
-    if context.text("prior_mean") or context.text("prior_weight"):
-        values["prior_mean"] = _number("the expected result", context.text("prior_mean") or "0")
-        values["prior_weight"] = _number("the weight of the expectation", context.text("prior_weight") or "0")
-    values["never"] = tuple(filter(None, map(clean, context.text("never").splitlines())))
+    values["k"] = _whole("the number to choose", context.text("k") or "1")
     return Options(**values), files
 
 

@@ -14,17 +14,18 @@ from scipy.special import expit, logit
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, chart_of, picture_of
 from cmab.campaign.page.store import Opened
-from cmab.campaign.reasons import Reason, reasons_of, value_of
-from cmab.campaign.reports import Round, joined_ever, steps_in
-from cmab.campaign.tables import (
+from cmab.campaign.progress import (
+    TABLES,
     WORDS,
+    Reason,
+    bound_of,
     by_name,
-    by_week,
     counted,
     different_people,
-    is_telling,
-    table_of,
+    reasons_of,
+    value_of,
 )
+from cmab.campaign.reports import Round, joined_ever, steps_in
 
 PAGE_ROWS = 50
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -60,7 +61,6 @@ def frame(opened: Opened) -> dict[str, Any]:
         "n_names": len(folder.problem.names.labels),
         "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
-        "budget": folder.options.budget,
         "notes": folder.options.notes,
         "new_only": folder.options.new_only,
     }
@@ -108,13 +108,13 @@ def known_people(opened: Opened, of: Round) -> list[str]:
 
 
 def state_of(opened: Opened) -> dict[str, Any]:
-    """Return the state of a campaign: rounds, people, weeks, the certificate and the next round."""
+    """Return the state of a campaign: rounds, people, the certificate and the next round."""
 
     def compute() -> dict[str, Any]:
         rounds, is_network = rounds_in(opened), opened.folder.is_network
         reported = [of for of in rounds if of.state == "reported"]
         known = [of.count for of in reported if not math.isnan(of.count)]
-        following = next_round(opened)
+        following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "rounds": rounds,
             "reported": reported,
@@ -123,26 +123,13 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
             "people": by_name(opened.folder),
-            "weeks": by_week(rounds)[::-1],
             "chart": chart_of(rounds, is_network=is_network),
-            "bound": bound_of(opened) if reported else None,
+            "bound": bound.exact_gap if bound is not None else None,
             "next": following,
             "advice": advice_of(opened, following),
         }
 
     return opened.kept("state", compute)
-
-
-def bound_of(opened: Opened) -> float | None:
-    """Return the proven bound on how much more another choice brings in a round, if it says anything.
-
-    No choice of `k` people brings more than everybody, and no item more than the largest result.
-    """
-    folder = opened.folder
-    found = folder.campaign.summary().certificate
-    if found is None or not is_telling(folder, found.exact_gap):
-        return None
-    return found.exact_gap
 
 
 def next_round(opened: Opened) -> dict[str, Any]:
@@ -193,7 +180,7 @@ def advice_of(opened: Opened, following: dict[str, Any]) -> str:
 
 def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: int) -> dict[str, Any]:
     """Return a page of the table of estimates, searched and sorted."""
-    rows = opened.kept("estimates", lambda: table_of(opened.folder, "estimates"))
+    rows = opened.kept("estimates", lambda: TABLES["estimates"](opened.folder))
     names = [name for name in ("from", "to", "name") if rows and name in rows[0]]
     found = [row for row in rows if any(search.casefold() in row[name].casefold() for name in names)]
     columns = [*names, "estimate", "low", "high", "observed"]

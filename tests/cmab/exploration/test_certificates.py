@@ -8,7 +8,6 @@ from cmab import (
     LUCB1,
     BestKGLR,
     Feedback,
-    HoeffdingRace,
     LilRandLUCB,
     Session,
     UGapEc,
@@ -48,7 +47,6 @@ RULES = [
     LilLUCB(4, 1, delta=0.1),
     LilRandLUCB(4, 2, delta=0.1),
     UGapEc(4, 1, delta=0.1, epsilon=0.2),
-    HoeffdingRace(4, 2, delta=0.1, max_pulls=2000),
 ]
 
 

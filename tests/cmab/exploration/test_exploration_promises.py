@@ -37,8 +37,6 @@ def unproven(explorer):
         yield replace(explorer, mode="heuristic")
     if "pulls_factor" in names:
         yield replace(explorer, pulls_factor=0.01)
-    if "max_pulls" in names:
-        yield replace(explorer, max_pulls=1)
     if getattr(explorer, "budget", None):
         yield explorer
     if isinstance(explorer, LilUCB):
@@ -137,7 +135,7 @@ class Undeclared(BernoulliArms):
         return 3.0 * sums, 9.0 * squares
 
 
-@pytest.mark.parametrize("name", ["kl_lucb", "halving", "hoeffding_race"])
+@pytest.mark.parametrize("name", ["kl_lucb", "halving"])
 def test_an_environment_is_held_to_what_it_declares(name):
     """In the Python loop, where every environment of one's own plays."""
     with pytest.raises(ValueError, match="that the environment declares"):

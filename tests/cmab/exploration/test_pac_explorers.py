@@ -1,16 +1,14 @@
-"""Halving, AdaptiveTopK and races: certified answers, exact numbers of samples, mutants that fail."""
+"""Halving and AdaptiveTopK: exact numbers of samples and their promise; characteristic times."""
 
 import numpy as np
 import pytest
 from exploring import explore
 
-from cmab import AdaptiveTopK, BernsteinRace, Feedback, HoeffdingRace
+from cmab import AdaptiveTopK
 from cmab.bounds.samples import halving_samples
 from cmab.bounds.times import characteristic_time, gaussian_divergence, least_samples
 from cmab.exploration.phases import Halving
 from instances import BernoulliArms
-
-MEANS = np.array([0.7, 0.3, 0.75, 0.2, 0.1])
 
 
 @pytest.mark.parametrize(("n_arms", "k"), [(100, 5), (7, 2), (2, 1), (9, 8)])
@@ -34,69 +32,6 @@ def test_adaptive_top_k_keeps_its_promise_and_its_cost(k):
     )
     assert means[arms].mean() >= 0.69
     assert samples == pytest.approx(1.19e6, rel=0.05)
-
-
-def raced(rule, outcomes):
-    """Race arms whose outcomes are written down; return counts, the certified answer, number of batches."""
-    state, rng, asked = rule.initial_state(), np.random.default_rng(0), 0
-    while not rule.is_done(state):
-        arms, pulls = rule.select(state, rng), rule.pulls(state)
-        seen = outcomes[arms, int(state.stats.counts[arms[0]]) :][:, :pulls]
-        sums, squares = seen.sum(axis=1), (seen**2).sum(axis=1)
-        rule.update(state, Feedback(arms, sums, pulls=np.full(len(arms), pulls), squares=squares))
-        asked += 1
-    named = rule.recommend(state).tolist() if rule.is_certified(state) else None
-    return state.stats.counts.tolist(), named, asked
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("race", [HoeffdingRace, BernsteinRace])
-def test_a_race_skips_only_samples_that_decide_nothing(race, monkeypatch):
-    rng, saved = np.random.default_rng(8), []
-    for _ in range(25):
-        n_arms = int(rng.integers(2, 6))
-        rule = race(n_arms, int(rng.integers(1, n_arms)), delta=0.1, max_pulls=600)
-        # Runs of equal outcomes: intervals come apart as fast as they can.
-        outcomes = np.repeat(rng.random((n_arms, 60)) < rng.random((n_arms, 1)), 10, axis=1).astype(float)
-        batches = raced(rule, outcomes)
-        with monkeypatch.context() as patch:
-            patch.setattr(race, "least_pulls", lambda *_: 1)
-            one_by_one = raced(rule, outcomes)
-        assert batches[:2] == one_by_one[:2]
-        saved.append(batches[2] / one_by_one[2])
-    assert np.mean(saved) < 0.5
-
-
-def test_bernstein_race_is_shorter_where_variances_are_small():
-    arms = BernoulliArms([0.04, 0.01])
-    samples = [
-        explore(race(2, 1, delta=0.1, max_pulls=10_000), arms, np.random.default_rng(0))[1]
-        for race in (HoeffdingRace, BernsteinRace)
-    ]
-    assert samples[1] < samples[0]
-
-
-def decisions_by_counting(lower, upper, k):
-    n = len(lower)
-    beats = [sum(upper[j] < lower[i] for j in range(n) if j != i) >= n - k for i in range(n)]
-    loses = [sum(lower[j] > upper[i] for j in range(n) if j != i) >= k for i in range(n)]
-    return np.array(beats), np.array(loses)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_race_decides_as_counted(seed):
-    """The first pass against a count over pairs; later passes only add decisions."""
-    rng = np.random.default_rng(seed)
-    rule = HoeffdingRace(7, 3, delta=0.1, max_pulls=1000)
-    state = rule.initial_state()
-    state.stats.counters[:] = 400
-    state.stats.means[:] = rng.random(7)
-    radius = rule.radii(state.stats)
-    beats, loses = decisions_by_counting(state.stats.means - radius, state.stats.means + radius, 3)
-    rule.decide(state)
-    assert (state.accepted >= beats).all()
-    assert not (state.accepted & loses).any()
-    assert not (state.undecided & (beats | loses)).any()
 
 
 @pytest.mark.parametrize(

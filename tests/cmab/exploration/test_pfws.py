@@ -98,14 +98,14 @@ def has_won(family, means, counts, *, sign=1.0, delta, sigma, epsilon=0.0, log_e
     return False
 
 
-@pytest.mark.parametrize("mode", ["list", "number", "unknown"])
+@pytest.mark.parametrize("mode", ["number", "unknown"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_stops_when_the_evidence_exceeds_the_threshold(name, mode):
     """A proof by the oracle may be missing close to the threshold, but is never wrong."""
     make, family = FAMILIES[name]
     oracle, rng, ends = make(), np.random.default_rng(1), []
     n = oracle.n_arms
-    more = {"list": {"super_arms": family}, "number": {"n_super_arms": len(family)}, "unknown": {}}[mode]
+    more = {"n_super_arms": len(family)} if mode == "number" else {}
     errors = n * math.log(1 + 1 / n) if mode == "unknown" else math.log(len(family) - 1)
     price = math.log(n) if mode == "unknown" else 0.0
     for trial in range(24):
@@ -124,7 +124,7 @@ def test_it_stops_when_the_evidence_exceeds_the_threshold(name, mode):
             price=price,
         )
         found = rule.can_stop(heard(rule, means, counts))
-        assert found <= expected if mode != "list" else found == expected
+        assert found <= expected
         ends.append((found, expected))
     assert sum(found == expected for found, expected in ends) >= 22
     assert 3 <= sum(found for found, _ in ends) <= 21
@@ -241,7 +241,7 @@ def test_proportions_of_samples_are_nearly_optimal(name):
     counts = played(rule, means, 200_000)
     found = evidence(family, means, counts / counts.sum())[0]
     assert found * time > 0.93 > uniform * time
-    rule = PFWS(oracle, super_arms=family, delta=0.1, growth=0.1, plays="super arms")
+    rule = PFWS(oracle, n_super_arms=len(family), delta=0.1, growth=0.1, plays="super arms")
     counts = played(rule, means, 200_000)
     # Each super arm of these families plays its arms once a round.
     size = counts.sum() if name == "disjoint" else counts.sum() / len(PATHS[0])
@@ -254,7 +254,7 @@ def test_proportions_of_samples_are_nearly_optimal(name):
 @pytest.mark.parametrize("plays", ["arms", "super arms"])
 def test_errors_are_at_most_delta(plays):
     """A sound rule fails this with probability below 1e-6; tiny gaps against the noise."""
-    rule = PFWS(BruteForce(8, DISJOINT), super_arms=DISJOINT, delta=0.3, plays=plays, growth=1.0)
+    rule = PFWS(BruteForce(8, DISJOINT), n_super_arms=3, delta=0.3, plays=plays, growth=1.0)
     arms = GaussianArms([0.9, 0.9, 0.9, 1.1, 1.0, 0.6, 0.7, 0.7], 0.5)
     found = identify(rule, arms, replications=100, rng=3, max_samples=100_000)
     assert (~(found.correct & found.stopped)).sum() <= binom.isf(1e-6, 100, 0.3)
@@ -289,11 +289,6 @@ def test_bad_parameters():
     for make, error, said in (
         (lambda: PFWS(ShortestPath(nx.cycle_graph(4), 0, 2), delta=0.1), ValueError, "use LilCLUCB"),
         (lambda: PFWS(Listed(), delta=0.1), TypeError, "oracle must define solve_constrained"),
-        (
-            lambda: PFWS(TopK(3, 1), super_arms=((1,), (2,)), delta=0.1),
-            ValueError,
-            "super_arms must hold all",
-        ),
         (lambda: PFWS(TopK(3, 1), n_super_arms=0, delta=0.1), ValueError, "n_super_arms must be"),
         (lambda: PFWS(TopK(3, 1), plays="sets", delta=0.1), ValueError, "plays must be"),
         (
@@ -318,15 +313,6 @@ def test_all_sets_of_k_arms_are_a_matroid_for_every_oracle_of_them(sense, plays)
     assert len({tuple(one.samples) for one in found}) == 1
     assert {tuple(one.arms[0]) for one in found} == {(1, 3) if sense == "max" else (0, 4)}
     assert PFWS(TopK(3, 3), delta=0.1)._rivals(np.arange(3)).signs.shape == (0, 3)
-
-
-def test_a_list_needs_no_constraints_and_a_copy_is_kept():
-    family = [list(arms) for arms in DISJOINT]
-    rule = PFWS(Listed(), super_arms=family, delta=0.1)
-    family[0].pop()
-    found = identify(rule, GaussianArms([2.0] * 3 + [0.0] * 5, 0.5), rng=0)
-    assert found.certified.all()
-    assert found.arms[0].tolist() == [0, 1, 2]
 
 
 def test_ties_end_with_a_tolerance():

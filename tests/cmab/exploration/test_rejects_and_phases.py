@@ -11,11 +11,9 @@ from cmab import (
     CSAR,
     SAR,
     AdaptiveTopK,
-    ContinuousRejects,
     Feedback,
     OptMAI,
     UniformAllocation,
-    identify,
 )
 from cmab.bounds.samples import best_k_gaps, rejects_error
 from cmab.exploration.rejects import SuccessiveRejects
@@ -165,28 +163,6 @@ def test_two_group_failure_rates(explorer, low, high):
         chosen, _ = explore(explorer, arms, rng)
         failures += 0.7 - arms.means[chosen].mean() > 0.01
     assert low <= failures / 60 <= high
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", ["A", "C"])
-def test_continuous_rejects_needs_a_budget_of_half_the_square_of_the_arms(variant):
-    """Rates of 0.93 and 0.06 are on the wrong side of 10 of 20 with a probability below 1e-6."""
-    n, means = 100, np.random.default_rng(0).permutation(np.linspace(0.0, 1.0, 100))
-
-    def errors(rule, runs):
-        found = identify(rule, BernoulliArms(means), rng=0, replications=runs)
-        return sum(int(arms[0]) != np.argmax(means) for arms in found.arms)
-
-    def small(budget):
-        return ContinuousRejects(n, budget=budget, variant=variant)
-
-    assert errors(small(2_500), 20) > 10
-    assert errors(SAR(n, 1, budget=2_500), 20) < 10
-    assert errors(small(10_000), 20) < 10
-    # Rejected arms have different numbers of samples.
-    run = identify(small(10_000), BernoulliArms(means), rng=1)
-    counts = np.sort(run.certificates[0].counts)[:-2]
-    assert (np.diff(counts) > 0).all()
 
 
 def told(explorer, state, values):

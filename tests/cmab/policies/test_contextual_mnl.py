@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 
 from cmab import (
     Context,
-    ContextualMNLTS,
     ContextualMNLUCB,
     Feedback,
     LinearStatistics,
@@ -136,7 +135,7 @@ def test_bounds_are_those_of_the_paper():
     theta = inverse @ state.moment[0]
     alpha = 0.4 * math.sqrt(2 * 2 * math.log(1 + 61 / 2) + 2 * math.log(61))
     wanted = [x @ theta + alpha * math.sqrt(x @ inverse @ x) for x in features]
-    found = policy.utilities(state, features, RNG(0))
+    found = policy.utilities(state, features)
     assert found == pytest.approx(np.array(wanted))
     v = np.exp(wanted)
     assert policy.indices(state, features, RNG(0)) == pytest.approx(v / (1 + v))
@@ -147,25 +146,10 @@ def test_bounds_are_those_of_the_paper():
     assert v[chosen].sum() / (1 + v[chosen].sum()) == pytest.approx(best)
 
 
-@pytest.mark.slow
-def test_draws_are_of_the_posterior():
-    """Mean and covariance of 4,000 utilities: five standard errors, and a fifth."""
-    features, shop = RNG(0).normal(size=(3, 2)) / 4, Assortment(np.ones(3), k=2)
-    policy, rng = ContextualMNLTS(shop, features, deviation_factor=2.0), RNG(9)
-    state = learned(policy)
-    draws = np.array([policy.utilities(state, features, rng) for _ in range(4000)])
-    inverse = np.linalg.inv(state.precision[0])
-    wanted = 4.0 * features @ inverse @ features.T
-    errors = np.sqrt(np.diag(wanted) / 4000)
-    assert (np.abs(draws.mean(axis=0) - features @ inverse @ state.moment[0]) < 5 * errors).all()
-    assert np.cov(draws.T) == pytest.approx(wanted, rel=0.2, abs=0.2 * wanted.max())
-
-
-@pytest.mark.parametrize("rule", [ContextualMNLUCB, ContextualMNLTS])
-def test_a_purchase_is_compared_with_all_that_was_offered(rule):
+def test_a_purchase_is_compared_with_all_that_was_offered():
     """The ticket says what; without one, with nothing alone. Who buys nothing shows all by himself."""
     features, shop = np.array([[1.0, 0.0], [0.6, 0.6], [0.0, 1.0]]), Assortment([1.0, 2.0, 3.0], k=3)
-    policy, rng = rule(shop, features), RNG(0)
+    policy, rng = ContextualMNLUCB(shop, features), RNG(0)
 
     def after(*rounds):
         state = policy.initial_state()
@@ -191,13 +175,12 @@ def test_a_purchase_is_compared_with_all_that_was_offered(rule):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [ContextualMNLUCB, ContextualMNLTS])
-def test_other_features_in_each_round(rule):
+def test_other_features_in_each_round():
     """What is learned of some items serves for others: late ones cost less than a third of the first."""
     place = LinearMultinomialLogit(
         [1.0, -1.5], Assortment(np.linspace(0.5, 1.0, 12), k=2, max_attraction=8.0)
     )
-    policy = rule(place.oracle, dimension=2, **({"radius_factor": 0.3} if rule is ContextualMNLUCB else {}))
+    policy = ContextualMNLUCB(place.oracle, dimension=2, radius_factor=0.3)
     run = simulate(policy, place, 200, checkpoints=[30, 170, 200], replications=3, rng=0)
     first, late = run.regret[:, 0], run.regret[:, 2] - run.regret[:, 1]
     assert late.sum() < first.sum() / 3

@@ -78,7 +78,7 @@ def test_shared_indices_are_one_quantile_of_all_posteriors():
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("coupling", ["independent", "shared", "boosted"])
+@pytest.mark.parametrize("coupling", ["independent", "shared"])
 @pytest.mark.parametrize("support", [(0.0, 2.0), None])
 def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
     """In plain numpy, from the formulas of the papers."""
@@ -89,7 +89,7 @@ def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
         1.3,
     )
     policy = GaussianCTS(oracle, coupling, sigma=sigma, variance_factor=factor, support=support)
-    n, mean, t, size = stats.counts, stats.means, 41, 4
+    n, mean, t = stats.counts, stats.means, 41
     unseen, sign = n == 0, 1 if sense == "max" else -1
     worst, best = (0.0, 0.0) if support is None else support[::sign]
     first = sign * 1e8 * sigma if support is None else best
@@ -97,13 +97,9 @@ def test_gaussian_indices_are_those_of_the_papers(coupling, support, sense):
     z = np.random.default_rng(5).standard_normal(1 if coupling == "shared" else 12)
     if coupling == "shared":
         expected = mean + z * np.sqrt(factor * sigma**2 * np.log(t) / (n + 1))
-    elif coupling == "independent":
+    else:
         expected = mean + z * np.sqrt(factor * sigma**2 / np.maximum(n, 1))
         expected[unseen] = first
-    else:
-        lam, log = factor - 1, np.log(t)
-        f = 2 * (1 + lam) * (log + (size + 2) * np.log(log) + size / 2 * np.log(1 + np.e / lam))
-        expected = mean + z * np.sqrt(f / log) * sigma * np.where(unseen, 1e8, 1 / np.sqrt(np.maximum(n, 1)))
     if support is not None:
         expected = np.clip(expected, *support)
     found = policy.indices(stats, np.random.default_rng(5))
@@ -205,7 +201,6 @@ def test_points_are_drawn_as_often_as_they_are_likely():
 
 test_wrong_parameters_are_refused = refused(
     (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given if support is None"),
-    (lambda oracle: GaussianCTS(oracle, "boosted", variance_factor=0.9), "variance_factor must be"),
     (lambda oracle: HierarchicalCTS(oracle, [1, 2]), "groups must be 12 integers"),
     (lambda oracle: HierarchicalCTS(oracle, np.ones(12)), "groups must be 12 integers"),
     (lambda oracle: HierarchicalCTS(oracle, means=[0.0]), "means must lie strictly inside"),

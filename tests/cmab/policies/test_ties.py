@@ -31,8 +31,7 @@ def first_choices(make):
 def test_a_rule_that_draws_shows_every_arm_first_to_somebody(case):
     """Two of six arms, 60 seeds.
 
-    Of arms that are shown equally often, one is missed with probability at most 6 (2/3)^60 = 2e-10; with
-    three sets as likely as each other (`BarrierFTRL`), with probability at most 3 (2/3)^60 = 8e-11.
+    Of arms that are shown equally often, one is missed with probability at most 6 (2/3)^60 = 2e-10.
     """
     chosen, drew = first_choices(lambda: case.make(case.family(6, 2)))
     if drew and case.name not in WRAPPERS:

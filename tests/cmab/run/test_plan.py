@@ -7,8 +7,8 @@ import pytest
 from cmab import (
     CUCB,
     LUCB1,
+    BernsteinLUCB,
     BestKGLR,
-    HoeffdingRace,
     LUCBPlusPlus,
     UGapEc,
     identify,
@@ -91,7 +91,7 @@ def test_a_line_of_code_draws_samples_against_delta():
         (LUCB1(2, 1, delta=0.1), {"deltas": []}, ValueError, "deltas must have at least one entry"),
         (LUCB1(2, 1, delta=0.1), {"deltas": 0.1}, ValueError, "deltas must be a list"),
         (LUCB1(3, 1, delta=0.1), {}, ValueError, "same number of base arms"),
-        (HoeffdingRace(2, 1, delta=0.1, max_pulls=10), {}, ValueError, "support of HoeffdingRace"),
+        (BernsteinLUCB(2, 1, delta=0.1), {}, ValueError, "support of BernsteinLUCB"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(explorers, more, error, words):

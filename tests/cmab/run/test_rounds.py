@@ -10,11 +10,11 @@ from cmab import (
     CTS,
     CUCB,
     LUCB1,
+    BernsteinLUCB,
     Context,
     Environment,
     Feedback,
     Greedy,
-    HoeffdingRace,
     IndexPolicy,
     RandomPolicy,
     identify,
@@ -305,7 +305,7 @@ def test_feedback_that_cannot_be_is_refused(shown):
     for run in (
         lambda environment: simulate(CUCB(TopK(3, 1)), environment, 5, rng=0),
         lambda environment: simulate(RandomPolicy(TopK(3, 1)), environment, 5, rng=0),
-        lambda environment: identify(HoeffdingRace(3, 1, delta=0.1, max_pulls=10), environment, rng=0),
+        lambda environment: identify(BernsteinLUCB(3, 1, delta=0.1), environment, rng=0),
     ):
         run(Plain())
         with pytest.raises(ValueError, match=r"must (return a Feedback|lie in \[0, 1\], the support)"):

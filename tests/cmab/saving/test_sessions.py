@@ -12,7 +12,6 @@ from cases import ENVIRONMENTS, ORACLES, POLICIES
 from refusals import refused
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Session, simulate
-from cmab.archive import copied
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
 from tests.cmab.test_archive import LEARNERS, answer, played
@@ -252,28 +251,6 @@ def test_what_is_told_to_a_copy_does_not_reach_the_session(name, twin):
     assert played(session, 4) == future
 
 
-@pytest.mark.parametrize("twin", [copy.deepcopy, pickled, "loaded"])
-def test_a_ticket_of_a_twin_with_another_history_is_refused(twin, tmp_path):
-    """The number alone is the same in both; the super arm that was played is not."""
-    mine = Session(CTS(TopK(6, 2)), rng=0)
-    shared = mine.ask()
-    if twin == "loaded":
-        mine.save(tmp_path / "s.npz")
-        other = Session.load(tmp_path / "s.npz", CTS(TopK(6, 2)))
-    else:
-        other = twin(mine)
-    while True:
-        first, second = mine.ask(), other.ask()
-        if list(first) != list(second):
-            break
-        other.tell(Feedback(second, [1.0, 1.0]), first)  # the same super arm: the same ticket
-    for session, ticket in ((mine, second), (other, first)):
-        with pytest.raises(ValueError, match="copy of it"):
-            session.tell(Feedback([], []), ticket)
-        assert ticket.number in session.pending
-        session.tell(Feedback([], []), shared)
-
-
 # Words -----------------------------------------------------------------------------------------------------
 
 
@@ -370,14 +347,3 @@ def test_gaussian_outcomes_need_a_support_that_fits():
                 simulate(policy, environment, 3, rng=0)
     wide = CUCB(oracle, support=(0.0, 5.0))
     simulate(wide, SemiBandit(GaussianArms(5 * fine, 2.5), oracle), 3, rng=0)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_states_are_copied_in_full(name):
-    """As `copy.deepcopy` does, sharing no array that an update writes to."""
-    session = Session(LEARNERS[name](), rng=0)
-    played(session, 3)
-    twin, before = copied(session.state), pickle.dumps(session.state)
-    assert pickle.dumps(twin) == before
-    played(session, 3)
-    assert pickle.dumps(twin) == before

@@ -3,7 +3,6 @@
 import sys
 import unittest
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +15,6 @@ from cmab.testing import (
     checks,
     parametrize_with_checks,
 )
-from cmab.testing.environment import ENVIRONMENT_CHECKS
-from cmab.testing.explorer import EXPLORER_CHECKS
-from cmab.testing.oracle import ORACLE_CHECKS
-from cmab.testing.policy import POLICY_CHECKS
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 
@@ -100,10 +95,9 @@ def test_faults_are_reported_together_with_the_simplest_means():
 
 
 def test_expected_failures_are_strict():
-    reasons = {"feasibility": "known", "guarantee": "known", "availability": "known"}
-    with pytest.raises(ConformanceError) as caught:
-        check_oracle(SingleArm(), FAMILY, expected_failures=reasons)
-    assert not {"feasibility", "guarantee"} & caught.value.faults.keys()
+    reasons = {"feasibility": "known", "guarantee": "known"}
+    told = str(check_oracle(SingleArm(), FAMILY, expected_failures=reasons))
+    assert "2 failed as expected: feasibility, guarantee" in told
     with pytest.raises(ConformanceError, match="form: passed although expected_failures lists it"):
         check_oracle(Pairs(), FAMILY, expected_failures={"form": "a reason"})
     with pytest.raises(ValueError, match=r"expected_failures must name checks from .*, got \['forms'\]"):
@@ -132,12 +126,3 @@ def test_a_check_that_does_not_apply_is_skipped():
     named = {check.title: check for check in checks(CUCB(oracle), environment)}
     with pytest.raises(unittest.SkipTest, match="propensity is not defined"):
         named["propensities"].run()
-
-
-def test_the_page_of_properties_lists_all_checks():
-    page = (Path(__file__).parents[3] / "docs/reference/properties.md").read_text(encoding="utf-8")
-    for functions in (ORACLE_CHECKS, POLICY_CHECKS, EXPLORER_CHECKS, ENVIRONMENT_CHECKS):
-        for function in functions:
-            title = function.__name__.removeprefix("check_").replace("_", " ")
-            statement = function.__doc__.partition("\n")[0].replace("``", "`")
-            assert f"| {title} | {statement} |\n" in page

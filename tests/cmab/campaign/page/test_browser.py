@@ -1,6 +1,5 @@
 """The page in a real browser, as people use it: clicks, double clicks, back, reload, tabs, phone, print."""
 
-import csv
 import re
 import time
 from contextlib import suppress
@@ -248,7 +247,6 @@ PAGES = [
     "/history",
     "/export",
     "/print",
-    "/upload",
     "/settings",
     "REPORT",
     "NEW",
@@ -293,27 +291,6 @@ def test_a_round_is_printed_on_one_sheet(browser, spring):
     assert len(texts(browser, "ol.blank li")) == 60
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
     assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"]))) == 1
-
-
-def test_a_table_is_downloaded_filled_in_and_uploaded(browser, spring, tmp_path):
-    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    browser.get(spring)
-    by(browser, "a[href*='template.csv']").click()
-    file = wait(lambda: next(tmp_path.glob("*.csv"), None))
-    rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
-    assert rows and set(rows[0]) == {"round", "name", "result", "step"}
-    rows[0]["result"] = "maybe"
-    for result, answer in (
-        ("maybe", "1 line was refused. Nothing was stored."),
-        ("yes", "The table was stored"),
-    ):
-        rows[0]["result"] = result
-        lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
-        file.write_text("\n".join(lines), encoding="utf-8")
-        browser.get(f"{spring}/upload")
-        by(browser, "#table").send_keys(str(file))
-        click(browser, "Upload")
-        assert answer in by(browser, "main").text
 
 
 def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, served, tmp_path):

@@ -257,7 +257,7 @@ def test_formulas_in_names_are_inert_in_exports(tmp_path):
     place = page.create(network="".join(f'"{a}","{b}"\n' for a in names for b in names if a < b), k="3")
     page.choose(place, without="")
     page.report(place, 1, nobody="1")
-    for name in ("rounds", "people", "estimates", "history", "weeks"):
+    for name in ("rounds", "people", "estimates", "history"):
         text = page.get(f"{place}/export/{name}.csv").content.decode("utf-8-sig")
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
         assert text.startswith('"') and not re.search(r'(?:^|,)[^"\r\n]', text, re.MULTILINE), text
@@ -311,7 +311,7 @@ def hostile(rng, place):
             if rng.random() < 0.5:
                 body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
             headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-            return "POST", pick(["/new", f"{place}/upload"]), {"content": body, "headers": headers}
+            return "POST", "/new", {"content": body, "headers": headers}
         case 4:
             data = {"csrf": "CSRF", "version": pick(VERSIONS), "without": "x" * rng.randint(0, 9_000)}
             return "POST", f"{place}/{pick(['choose', 'undo', 'delete'])}", {"data": data}
@@ -326,7 +326,7 @@ def hostile(rng, place):
             return "GET", place, {"headers": pick(HEADERS)}
         case 8:
             return pick(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
-    return "GET", f"{place}{pick(['', '/estimates', '/template.csv'])}?{pick(QUERIES)}", {}
+    return "GET", f"{place}{pick(['', '/estimates'])}?{pick(QUERIES)}", {}
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -466,13 +466,10 @@ DISGUISED = [
 
 @pytest.mark.parametrize("name", DISGUISED)
 def test_disguised_formulas_are_inert(name):
-    from cmab.campaign.tables import Joined, csv_of
+    from cmab.campaign.progress import inert
 
-    rows = [{"a": name, "b": Joined([name, name]), "c": f"x\t{name}", "d": -1.5, "e": None}]
-    header, row = csv.reader(io.StringIO(csv_of(rows).decode("utf-8-sig")))
-    assert header == list("abcde")
-    assert row == [f"'{name}", f"'{name}; '{name}", f"x {name}", "-1.5", ""]
-    assert str(rows[0]["b"]) == f"{name}; {name}"
+    row = [name, [name, name], f"x\t{name}", -1.5, None]
+    assert [inert(cell) for cell in row] == [f"'{name}", f"'{name}; '{name}", f"x {name}", -1.5, ""]
 
 
 def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
@@ -496,17 +493,17 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         data = here.fields(address, action) | fields
         theirs = other.fields(address, action) | fields
         before = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
-        expecting, done = Campaign.expecting, []
+        signed, done = Campaign.signed, []
 
-        def between(campaign, n, expecting=expecting, done=done, action=action, theirs=theirs):
+        def between(campaign, author, n_events=None, signed=signed, done=done, action=action, theirs=theirs):
             if not done:
                 done.append(0)
                 done[0] = other.client.post(action, data=theirs).status_code
-            return expecting(campaign, n)
+            return signed(campaign, author, n_events=n_events)
 
-        monkeypatch.setattr(Campaign, "expecting", between)
+        monkeypatch.setattr(Campaign, "signed", between)
         answer = here.client.post(action, data=data)
-        monkeypatch.setattr(Campaign, "expecting", expecting)
+        monkeypatch.setattr(Campaign, "signed", signed)
         assert done == [303] and answer.status_code == 409, (action, answer.text.partition("alert")[2])
         assert len(here.rounds(spring)) == len(other.rounds(spring))
         now = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
@@ -519,42 +516,18 @@ def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatc
     here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
     spring = here.create()
     here.choose(spring)
-    expecting, done = Campaign.expecting, []
+    signed, done = Campaign.signed, []
 
-    def between(campaign, n):
+    def between(campaign, author, n_events=None):
         if not done:
             done.append(1)
             other.choose(spring)
-        return expecting(campaign, n)
+        return signed(campaign, author, n_events=n_events)
 
     fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "expecting", between)
+    monkeypatch.setattr(Campaign, "signed", between)
     assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
     assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
-
-
-def test_reports_and_corrections_of_a_table_are_one_step(tmp_path, monkeypatch):
-    from cmab.campaign.store import Store
-
-    page = Page(tmp_path).enter()
-    spring = page.create()
-    page.choose(spring)
-    page.report(spring, 1, nobody="1")
-    page.choose(spring)
-    page.choose(spring)
-    rows = "round,name,result\n" + "".join(f'{at},"{page.known(spring, at)[0]}",yes\n' for at in (1, 2, 3))
-    files, before = {"table": ("a.csv", rows.encode(), "text/csv")}, files_in(tmp_path)
-    insert, calls = Store.append, []
-
-    def failing(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Store, "append", failing)
-    page.send(f"{spring}/upload", f"{spring}/upload", 503, files=files, replace="1")
-    assert files_in(tmp_path) == before
-    monkeypatch.setattr(Store, "append", lambda *given: calls.append(len(given[1])) or insert(*given))
-    page.send(f"{spring}/upload", f"{spring}/upload", files=files, replace="1")
-    assert calls == [3] and [of.count for of in page.rounds(spring)] == [3.0] * 3
 
 
 @pytest.fixture
@@ -587,7 +560,7 @@ def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
         "empty": True, "gone": True, "number": True, "whole": False,
     }  # fmt: skip
     for slug in ("number", "empty", "gone"):
-        for address in (f"/c/{slug}", f"/c/{slug}/upload", f"/api/v1/campaigns/{slug}"):
+        for address in (f"/c/{slug}", f"/c/{slug}/state", f"/api/v1/campaigns/{slug}"):
             text = damaged.get(address, 400).text
             assert str(damaged.store.root) not in text and "/tmp" not in text, text
             assert "must" in text
@@ -662,18 +635,3 @@ def test_a_changed_password_ends_the_session(shared):
     add_user(shared.access.users.path, "ida", "another password", "read")
     assert shared.client.get("/").headers["location"] == "/login"
     shared.client.cookies.clear()
-
-
-def test_a_table_of_the_size_of_an_upload_can_be_accepted_in_part(tmp_path):
-    page = Page(tmp_path).enter()
-    spring = page.create()
-    page.choose(spring)
-    friend = page.known(spring, 1)[0]
-    text = f'round,name,result\n1,"{friend}",yes\n' + f"9,{'x' * 900},yes\n" * 5_500
-    assert 4 * 2**20 < len(text) < 6 * 2**20
-    files = {"table": ("x.csv", text.encode(), "text/csv")}
-    page.send(f"{spring}/upload", f"{spring}/upload", 400, files=files)
-    data = page.fields(f"{spring}/upload", f"{spring}/upload") | {"text": text, "accept": "1"}
-    parts = {name: (None, value.encode()) for name, value in data.items()}
-    assert page.client.post(f"{spring}/upload", files=parts).status_code == 303
-    assert page.rounds(spring)[0].count == 3.0

@@ -1,29 +1,31 @@
-"""Edge lists and CSV: find the delimiter, the header and the columns, and report them."""
+"""Edge lists, CSV and matrices: the delimiter, the header, the columns of names, and directions."""
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from cmab.campaign.files import STATED
+from cmab.run.tables import numbers_of
 from cmab.validation import shown
-from instances.graphs import begins_with_sizes, is_number, size_of
-from instances.networks._edge_table import EdgeTable, number_of
 
 # In the order in which they are tried: names contain commas and blanks more often than tabs and semicolons.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks"}
 # Number of lines from which the delimiter is found, and of lines that may be above a header.
 _SHOWN, _ABOVE = 50, 10
-# Largest number of columns of a header that a message lists.
-_SHOWN_CELLS = 10
+# Largest number of columns of a header that a message lists, and of rows of a preview.
+_SHOWN_CELLS, _PREVIEW = 10, 5
+# Largest number of nodes in a first line, and number of digits of an integer that fits into 64 bits.
+_MOST_NODES, _DIGITS = 10**9, 18
 # Names of the two columns of ends; the names of the first line say the direction of an edge.
 _ONE_WAY = {("from", "to"), ("tail", "head"), ("sender", "receiver"), ("sender", "recipient")}
 _ONE_WAY |= {("follower", "followed"), ("follower", "followee"), ("src", "dst"), ("src", "dest")}
@@ -60,17 +62,93 @@ _DATE = re.compile(
 )
 _MISSING = {"", "-", "?", ".", "na", "n/a", "nan", "none", "null", "#n/a", "missing"}
 _DIRECTED = {"directed": True, "undirected": False}
-# Data in braces that networkx writes after the two ends of an edge. Other braces belong to names.
-_DATA = re.compile(r"^[^{\n]*[\s,;|]\{.*\}\s*$", re.MULTILINE)
-#: The first line in which spreadsheets state the separator.
-STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
+
+
+class Preview(NamedTuple):
+    """The columns of a file, its first rows, and the columns that have the two names of a tie."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    people: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """The edges of a file, before nodes are numbered and columns of numbers are interpreted.
+
+    Parameters
+    ----------
+    file : Path
+        The file of the edges.
+    form : str
+        The format of the file, such as "GraphML".
+    ends : list of pairs
+        The two names of each edge.
+    places : list of str
+        The place of each edge in the file, such as "line 3".
+    columns : dict of str to list
+        The further values of the edges, by name of the column.
+    nodes : list
+        The nodes that the file lists separately, in their order.
+    directed : bool, optional
+        Whether edges are directed; None if the file does not say so.
+    why : str
+        The reason for `directed`, as text of a message.
+    one_way : list of bool, optional
+        Which edges are directed, if only some are.
+    n_nodes : int, optional
+        The number of nodes in the first line, if there is one. Names are then node numbers.
+    notes : list of str
+        Further lines on how the file was read.
+    preview : Preview, optional
+        The first rows, if columns can be chosen.
+    """
+
+    file: Path
+    form: str
+    ends: list[tuple[Hashable, Hashable]]
+    places: list[str]
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    nodes: list[Hashable] = field(default_factory=list)
+    directed: bool | None = None
+    why: str = ""
+    one_way: list[bool] | None = None
+    n_nodes: int | None = None
+    notes: list[str] = field(default_factory=list)
+    preview: Preview | None = None
+
+
+def number_of(value: object) -> float:
+    """Return a cell as a number, as people write it, nan for other text or an unclear comma."""
+    try:
+        return float(value) if not isinstance(value, str) else numbers_of([value])[0]  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is an integer without leading zeros: 01 and 1 are different names."""
+    return _is_id(text) and str(int(text)) == text
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
 
 
 class _Row(NamedTuple):
     line: int
     fields: list[str]
-    data: dict[str, object]
     mark: str = ""  # the first two characters, if the first is # or % without quotes
+
+
+class _Cut(NamedTuple):
+    """The lines of edges below a header, and the names of their columns."""
+
+    names: list[str]
+    rows: list[_Row]
+    has_header: bool
+    n_nodes: int | None
+    notes: list[str]
 
 
 def delimited(
@@ -85,35 +163,10 @@ def delimited(
         raise ValueError(f"{file} must hold at least one edge, got none")
     if header is None and asked == (None, None) and (matrix := _matrix(rows)):
         return _of_matrix(file, *matrix)
-    notes = [f"lines that begin with # or % are left out: {comments:,}"] if comments else []
-    sizes = [(row.line, row.fields) for row in rows]
-    n_nodes, has_header = None, False
-    if header is None and begins_with_sizes(sizes):
-        n_nodes, rows = size_of(file, sizes), rows[1:]
-    else:
-        above = _lines_above(rows, header)
-        if above:
-            titles = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
-            notes.append(f"left out above the header: {titles}")
-            rows = rows[above:]
-        has_header = _is_header(rows) if header is None else header
-    names = _names(rows[0].fields, has_header)
-    edges = rows[1:] if has_header else rows
-    if not edges:
-        raise ValueError(f"{file} must hold at least one edge, got a header and no more")
-    if sum(map(bool, rows[0].fields)) < 2:
-        _check(file, rows[0]._replace(fields=list(filter(None, rows[0].fields))), ["", ""], delimiter)
-    first, second = _places_of_ends(names, edges, has_header)
-    if asked != (None, None):
-        unknown = [name for name in asked if name is not None and name not in names]
-        if unknown:
-            raise ValueError(
-                f"{file} must have a column {unknown[0]!r}, got {', '.join(names[:_SHOWN_CELLS])}"
-            )
-        one, other = (None if name is None else names.index(name) for name in asked)
-        rest = [at for at in (first, second, *range(len(names))) if at not in (one, other)]
-        first = rest.pop(0) if one is None else one
-        second = rest.pop(0) if other is None else other
+    names, edges, has_header, n_nodes, notes = _cut(file, rows, header, delimiter)
+    if comments:
+        notes.insert(0, f"lines that begin with # or % are left out: {comments:,}")
+    first, second = _places_of_ends(file, names, edges, has_header, asked)
     edges = [_widened(row, len(names), first) for row in edges]
     for row in edges:
         _check(file, row, names, delimiter)
@@ -128,8 +181,6 @@ def delimited(
     }
     # Remove the empty columns that spreadsheets may write after the last column.
     columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
-    for key in dict.fromkeys(key for row in edges for key in row.data):
-        columns[key] = [row.data.get(key) for row, _, _ in ties]
     ends = [(u, v) for _, u, v in ties]
     if is_form:
         ends, nodes, merged = _merged(ends, nodes)
@@ -144,9 +195,9 @@ def delimited(
     about = f"with the header {', '.join(names[:_SHOWN_CELLS])}" if has_header else "without a header"
     if n_nodes is not None:
         about = "after a line with the numbers of nodes and edges"
+    people = tuple(names[at] for at in (first, second, *further))
     if has_header and {first, second} != {0, 1}:
-        people = ", ".join(names[at] for at in (first, second, *further))
-        notes.insert(0, f"the names are those of the columns {people}")
+        notes.insert(0, f"the names are those of the columns {', '.join(people)}")
     return EdgeTable(
         file=file,
         form=f"an edge list separated by {_DELIMITERS[delimiter]}, {about}",
@@ -159,90 +210,11 @@ def delimited(
         why=why,
         one_way=_one_way(file, columns),
         notes=notes,
+        preview=Preview(tuple(names), tuple(tuple(row.fields) for row in edges[:_PREVIEW]), people),
     )
 
 
-def _ties(
-    edges: Sequence[_Row], first: int, others: Sequence[int], title: str, is_form: bool
-) -> tuple[list[tuple[_Row, str, str]], list[str], int]:
-    """Return the ties of each line, the names without ties, and the number of cells with several names.
-
-    A cell of the second column has several names between semicolons or line ends, or between commas if the
-    first column has no comma and the file is a form, the title is a plural, or a part is a name elsewhere.
-    """
-    known = {row.fields[first] for row in edges}
-    commas = not any("," in name for name in known) and (
-        is_form
-        or title.casefold().rstrip("?: ").endswith("s")
-        or any(
-            part.strip() in known
-            for row in edges
-            for at in others
-            if "," in row.fields[at]
-            for part in row.fields[at].split(",")
-        )
-    )
-    marks = re.compile(r"[;\n,]" if commas else r"[;\n]")
-    ties, nodes, split = [], [], 0
-    for row in edges:
-        name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
-        if (
-            name
-            and not given
-            and (
-                is_form
-                or len(others) > 1
-                or not any(cell for at, cell in enumerate(row.fields) if at != first)
-            )
-            and not row.data
-        ):
-            nodes.append(_tidy(name))
-            continue
-        for cell in given or [""]:
-            parts = [part for part in map(_tidy, marks.split(cell)) if part] if marks.search(cell) else [cell]
-            split += len(parts) > 1
-            ties += [(row, _tidy(name), _tidy(part)) for part in parts]
-    return ties, nodes, split
-
-
-def _tidy(name: str) -> str:
-    """Return a name without repeated blanks, in the composed form of Unicode."""
-    return " ".join((name if name.isascii() else unicodedata.normalize("NFC", name)).split())
-
-
-def _merged(
-    ends: Sequence[tuple[str, str]], nodes: Sequence[str]
-) -> tuple[list[tuple[str, str]], list[str], list[str]]:
-    """Return the names in the capitals of their first line, and the names that were changed."""
-    kept: dict[str, str] = {}
-    for name in (name for names in (*ends, nodes) for name in names):
-        kept.setdefault(name.casefold(), name)
-    other = {name for pair in ends for name in pair if kept[name.casefold()] != name}
-    found = [f"{name} and {kept[name.casefold()]}" for name in sorted(other)]
-    pairs = [(kept[u.casefold()], kept[v.casefold()]) for u, v in ends]
-    return pairs, [kept[name.casefold()] for name in nodes], found
-
-
-def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[tuple[str, str]]) -> None:
-    """Raise ``ValueError`` if a further column has the names of nodes: the file is an adjacency list."""
-    known = {name for pair in ends for name in pair}
-    for name, cells in columns.items():
-        given = [cell for cell in cells if isinstance(cell, str) and cell and math.isnan(number_of(cell))]
-        if given and 2 * sum(cell in known for cell in given) > len(cells):
-            raise ValueError(
-                f"{file} must have two names in a line, but column {name} has names, too, as in a list of"
-                " neighbours; write one line for each tie, or save lists separated by blanks as .adjlist"
-            )
-
-
-def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line on a first tie whose names are in no other line: it may be a header."""
-    if not {*ends[0]}.isdisjoint(name for pair in ends[1:] for name in pair):
-        return []
-    if all(is_number(name) for name in ends[0]):
-        return []
-    u, v = ends[0]
-    return [f"the first line, {u} and {v}, is a tie; if it has the names of the columns, use --header"]
+# Lines and cells
 
 
 def _delimiter(file: Path, text: str) -> str:
@@ -288,14 +260,10 @@ def _lines(file: Path, text: str, delimiter: str) -> tuple[list[_Row], int]:
 
 
 def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
-    """Yield the cells of lines that are not comments, and the data in braces that networkx writes."""
     lines, at = text.split("\n"), 0
     source: Iterable[str] = io.StringIO(text, newline="")
     if delimiter == " ":
         source = (re.sub(r"[ \t]+", " ", line.strip()) for line in lines)
-    if "{" in text and _DATA.search(text):
-        yield from _rows_with_data(file, text, delimiter)
-        return
     reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for fields in reader:
@@ -303,31 +271,61 @@ def _rows(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
             # Only the text tells whether a cell that begins with # has quotes.
             start, at = lines[at].lstrip() if at < len(lines) else "", reader.line_num
             if any(cells):
-                yield _Row(reader.line_num, cells, {}, start[:2] if start[:1] in ("#", "%") else "")
+                yield _Row(reader.line_num, cells, start[:2] if start[:1] in ("#", "%") else "")
     except csv.Error as error:
         raise ValueError(f"{file}, line {reader.line_num}: must be columns, got {error}") from None
 
 
-def _rows_with_data(file: Path, text: str, delimiter: str) -> Iterator[_Row]:
-    for number, line in enumerate(text.split("\n"), 1):
-        bare, brace, rest = line.strip().partition("{")
-        if not bare or bare.startswith("#"):
-            continue
-        data: dict[str, object] = {}
-        if brace:
-            try:
-                found = ast.literal_eval(brace + rest)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                found = None
-            if not isinstance(found, dict):
-                raise ValueError(
-                    f"{file}, line {number}: the text in braces must be the data of an edge, as networkx"
-                    f" writes it, got {shown(brace + rest)}; do not use braces in names"
-                )
-            data = {str(key): value for key, value in found.items()}
-        bare = bare.rstrip().removesuffix(delimiter)
-        fields = bare.split() if delimiter == " " else bare.split(delimiter)
-        yield _Row(number, [field.strip() for field in fields], data)
+def _widened(row: _Row, width: int, first: int) -> _Row:
+    """Return a row with one cell as a row of full width with one name."""
+    if len(row.fields) > 1 or width < 2:
+        return row
+    return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
+
+
+def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
+    if len(row.fields) != len(names) or len(names) < 2:
+        raise ValueError(
+            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, then the columns "
+            f"of the first line) separated by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
+        )
+
+
+# The header
+
+
+def _cut(file: Path, rows: list[_Row], header: bool | None, delimiter: str) -> _Cut:
+    """Return the edges without the lines above them, and the names of the columns."""
+    n_nodes = _size_of(rows) if header is None else None
+    if n_nodes is not None:
+        return _Cut(["1", "2"], rows[1:], False, n_nodes, [])
+    above, notes = _lines_above(rows, header), list[str]()
+    if above:
+        titles = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
+        notes, rows = [f"left out above the header: {titles}"], rows[above:]
+    has_header = _is_header(rows) if header is None else header
+    first, edges = rows[0].fields, rows[1:] if has_header else rows
+    if edges and sum(map(bool, first)) < 2:
+        _check(file, rows[0]._replace(fields=list(filter(None, first))), ["", ""], delimiter)
+    if not edges:
+        raise ValueError(f"{file} must hold at least one edge, got a header and no more")
+    names = [f"{at + 1}" for at in range(len(first))]
+    if has_header:
+        # A column without a name, or with the name of an earlier column, is named by its number.
+        names = [
+            name if name and first.index(name) == at else f"{name} {at + 1}".lstrip()
+            for at, name in enumerate(first)
+        ]
+    return _Cut(names, edges, has_header, None, notes)
+
+
+def _size_of(rows: Sequence[_Row]) -> int | None:
+    """Return the number of nodes, if the first line has it and the number of lines below it."""
+    fields = rows[0].fields
+    if len(rows) < 2 or len(fields) != 2 or fields[1] != str(len(rows) - 1) or not _is_id(fields[0]):
+        return None
+    below, size = [cell for row in rows[1:] for cell in row.fields[:2]], int(fields[0])
+    return size if size <= _MOST_NODES and all(_is_id(cell) and int(cell) < size for cell in below) else None
 
 
 def _lines_above(rows: Sequence[_Row], header: bool | None) -> int:
@@ -346,7 +344,7 @@ def _is_header(rows: Sequence[_Row]) -> bool:
     """
     first = rows[0].fields
     below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1]
-    if _pair([_word(cell) for cell in first], _ENDS):
+    if _pair(first):
         return True
     for at, cell in enumerate(first):
         cells = [row[at] for row in below if at < len(row)]
@@ -382,61 +380,55 @@ def _are_dates(cells: Sequence[str]) -> bool:
     return bool(given) and all(map(_DATE.fullmatch, given))
 
 
-def _pair(words: Sequence[str], pairs: set[tuple[str, str]]) -> tuple[int, int] | None:
-    """Return the places of the first known pair of words."""
-    found = ((words.index(one), words.index(two)) for one, two in pairs if one in words and two in words)
+def _pair(titles: Sequence[str]) -> tuple[int, int] | None:
+    """Return the places of the first known pair of titles."""
+    words = [_word(title) for title in titles]
+    found = ((words.index(one), words.index(two)) for one, two in _ENDS if one in words and two in words)
     return min(found, default=None)
 
 
 def _word(cell: str) -> str:
     """Return the distinctive part of a column's name: ``From_Node_ID`` gives ``from``."""
-    return re.sub(r"(node|user|person)?(id|name|label)?$", "", re.sub(r"[\W_]+", "", cell.lower())) or (
-        re.sub(r"[\W_]+", "", cell.lower())
-    )
+    plain = re.sub(r"[\W_]+", "", cell.lower())
+    return re.sub(r"(node|user|person)?(id|name|label)?$", "", plain) or plain
 
 
-def _names(first: Sequence[str], has_header: bool) -> list[str]:
-    if not has_header:
-        return [f"{at + 1}" for at in range(len(first))]
-    # A column without a name, or with the name of an earlier column, is named by its number.
-    place = {name: at for at, name in reversed([*enumerate(first)])}
-    return [
-        name if name and place[name] == at else f"{name} {at + 1}".lstrip() for at, name in enumerate(first)
-    ]
+# The two columns of names
 
 
-def _widened(row: _Row, width: int, first: int) -> _Row:
-    """Return a row with one cell as a row of full width with one name."""
-    if len(row.fields) > 1 or width < 2:
-        return row
-    return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
-
-
-def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
-    if len(row.fields) != len(names) or len(names) < 2:
-        raise ValueError(
-            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, then the columns "
-            f"of the first line) separated by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
-        )
-
-
-def _places_of_ends(names: Sequence[str], edges: Sequence[_Row], has_header: bool) -> tuple[int, int]:
-    """Return the places of the two columns of names: a known pair, or else the first two that may be names.
+def _places_of_ends(
+    file: Path,
+    names: Sequence[str],
+    edges: Sequence[_Row],
+    has_header: bool,
+    asked: tuple[str | None, str | None],
+) -> tuple[int, int]:
+    """Return the places of the two columns of names: those asked for, a known pair, or the first two.
 
     Columns of dates, running numbers, and those with titles such as "Timestamp" do not count, if two remain.
     """
-    if has_header and (pair := _pair([_word(name) for name in names], _ENDS)):
-        return pair
+    unknown = [name for name in asked if name is not None and name not in names]
+    if unknown:
+        raise ValueError(f"{file} must have a column {unknown[0]!r}, got {', '.join(names[:_SHOWN_CELLS])}")
     places = [*range(len(names))]
     for at, name in enumerate(names):
         cells = [row.fields[at] for row in edges if at < len(row.fields)]
         is_known = has_header and re.sub(r"[\W_]+", "", name.casefold()) in _NO_ENDS
-        counts = cells and cells[0] in ("0", "1") and len(places) > 2
-        is_running = counts and cells == [str(int(cells[0]) + row) for row in range(len(cells))]
-        is_running = is_running and len(cells) > 2 and any(not is_number(name) for name in edges[0].fields)
-        if (is_known or is_running or _are_dates(cells)) and len(places) > 2:
+        if (is_known or _are_running(cells, edges[0]) or _are_dates(cells)) and len(places) > 2:
             places.remove(at)
-    return places[0], places[1] if len(places) > 1 else 1
+    pair = _pair(names) if has_header else None
+    one, other = (None if name is None else names.index(name) for name in asked)
+    rest = [at for at in (*(pair or ()), *places, *range(len(names)), 1) if at not in (one, other)]
+    first = rest[0] if one is None else one
+    second = next((at for at in rest if at != first), 1) if other is None else other
+    return first, second
+
+
+def _are_running(cells: Sequence[str], first: _Row) -> bool:
+    """Return whether a column counts the lines of people with other names."""
+    if len(cells) < 3 or cells[0] not in ("0", "1") or all(map(is_number, first.fields)):
+        return False
+    return list(cells) == [str(int(cells[0]) + row) for row in range(len(cells))]
 
 
 def _alike(names: Sequence[str], first: int, second: int) -> list[int]:
@@ -445,6 +437,78 @@ def _alike(names: Sequence[str], first: int, second: int) -> list[int]:
     if not bare[second] or bare[second] == bare[first]:
         return []
     return [at for at, name in enumerate(bare) if name == bare[second] and at != second]
+
+
+def _ties(
+    edges: Sequence[_Row], first: int, others: Sequence[int], title: str, is_form: bool
+) -> tuple[list[tuple[_Row, str, str]], list[str], int]:
+    """Return the ties of each line, the names without ties, and the number of cells with several names.
+
+    A cell of the second column has several names between semicolons or line ends, or between commas if the
+    first column has no comma and the file is a form, the title is a plural, or a part is a name elsewhere.
+    """
+    known = {row.fields[first] for row in edges}
+    listed = [row.fields[at].split(",") for row in edges for at in others if "," in row.fields[at]]
+    commas = not any("," in name for name in known) and (
+        is_form
+        or title.casefold().rstrip("?: ").endswith("s")
+        or any(part.strip() in known for parts in listed for part in parts)
+    )
+    marks = re.compile(r"[;\n,]" if commas else r"[;\n]")
+    ties, nodes, split = [], [], 0
+    for row in edges:
+        name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
+        is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
+        if name and not given and is_alone:
+            nodes.append(_tidy(name))
+            continue
+        for cell in given or [""]:
+            parts = [part for part in map(_tidy, marks.split(cell)) if part] if marks.search(cell) else [cell]
+            split += len(parts) > 1
+            ties += [(row, _tidy(name), _tidy(part)) for part in parts]
+    return ties, nodes, split
+
+
+def _tidy(name: str) -> str:
+    """Return a name without repeated blanks, in the composed form of Unicode."""
+    return " ".join((name if name.isascii() else unicodedata.normalize("NFC", name)).split())
+
+
+def _merged(
+    ends: Sequence[tuple[str, str]], nodes: Sequence[str]
+) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Return the names in the capitals of their first line, and the names that were changed."""
+    kept: dict[str, str] = {}
+    for name in (name for names in (*ends, nodes) for name in names):
+        kept.setdefault(name.casefold(), name)
+    other = {name for pair in ends for name in pair if kept[name.casefold()] != name}
+    found = [f"{name} and {kept[name.casefold()]}" for name in sorted(other)]
+    pairs = [(kept[u.casefold()], kept[v.casefold()]) for u, v in ends]
+    return pairs, [kept[name.casefold()] for name in nodes], found
+
+
+def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[tuple[str, str]]) -> None:
+    """Raise ``ValueError`` if a further column has the names of nodes: the file is an adjacency list."""
+    known = {name for pair in ends for name in pair}
+    for name, cells in columns.items():
+        given = [cell for cell in cells if isinstance(cell, str) and cell and math.isnan(number_of(cell))]
+        if given and 2 * sum(cell in known for cell in given) > len(cells):
+            raise ValueError(
+                f"{file} must have two names in a line, but column {name} has names, too, as in a list of"
+                " neighbours; write one line for each tie, or save lists separated by blanks as .adjlist"
+            )
+
+
+def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line on a first tie whose names are in no other line: it may be a header."""
+    is_known = not {*ends[0]}.isdisjoint(name for pair in ends[1:] for name in pair)
+    if is_known or all(map(is_number, ends[0])):
+        return []
+    u, v = ends[0]
+    return [f"the first line, {u} and {v}, is a tie; if it has the names of the columns, use --header"]
+
+
+# Directions
 
 
 def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple[bool | None, str]:
@@ -477,6 +541,9 @@ def _one_way(file: Path, columns: dict[str, list[object]]) -> list[bool] | None:
     return None
 
 
+# Matrices
+
+
 def _matrix(rows: Sequence[_Row]) -> tuple[list[str], list[tuple[int, list[str]]]] | None:
     """Return the names and the lines of a square matrix with names above and beside it, or of 0 and 1."""
     first = rows[0].fields
@@ -485,7 +552,7 @@ def _matrix(rows: Sequence[_Row]) -> tuple[list[str], list[tuple[int, list[str]]
     cells = [(row.line, row.fields) for row in rows[1:]]
     if len(first) == len(rows) and [row[0] for _, row in cells] == first[1:]:
         names, cells = first[1:], [(line, row[1:]) for line, row in cells]
-    elif len(first) + 1 == len(rows) >= 4 and not _pair([_word(cell) for cell in first], _ENDS):
+    elif len(first) + 1 == len(rows) >= 4 and not _pair(first):
         names = first
     elif len(first) == len(rows):
         names, cells = [str(at + 1) for at in range(len(rows))], [(row.line, row.fields) for row in rows]

@@ -1,4 +1,4 @@
-"""Formats of other programs: GraphML, GEXF, GML, Pajek, Matrix Market, JSON, adjacency lists, graph6."""
+"""Formats of other programs: GraphML, GEXF, GML, Pajek, Matrix Market, JSON, and text of networkx."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from cmab.validation import shown
-from instances.networks._edge_table import EdgeTable
+from instances.networks.columns import EdgeTable
 
 # Attributes that give the names of nodes. The last one is that of yEd.
 _NAMES = ("label", "name", "v_name", "NodeLabel")
@@ -41,8 +41,8 @@ def form_of(file: Path, text: str) -> str | None:
         ("Pajek", re.match(r"(%.*\s+)*\*(vertices|network)", start) is not None),
         ("Matrix Market", start.startswith("%%matrixmarket")),
         ("JSON", start.startswith("{")),
-        ("graph6", start.startswith(">>graph6<<")),
         ("GML", re.search(r"^\s*graph\s*\[", start, re.MULTILINE) is not None),
+        ("edge list of networkx", re.search(r"^[^#{\n]*[\s,]\{.*\}\s*$", text, re.MULTILINE) is not None),
     ):
         if is_it:
             return form
@@ -103,6 +103,9 @@ def _names(nodes: Mapping[Hashable, Mapping[str, Any]]) -> tuple[dict[Hashable, 
     return {node: node for node in nodes}, []
 
 
+# XML, which networkx reads only if all edges have one direction
+
+
 def _xml(data: bytes, text: str) -> Any:
     try:
         root = ElementTree.fromstring(data)  # bytes, because the first line states the encoding
@@ -151,15 +154,7 @@ def _gexf(data: bytes, text: str) -> _Found:
     return _Found(nodes, edges, one_way or default == "directed")
 
 
-def _gml(data: bytes, text: str) -> _Found:
-    import networkx as nx
-
-    # networkx reads a quoted text on one line only, and repeated edges only in a multigraph.
-    text = re.sub(r'"[^"]*"', lambda quoted: quoted[0].replace("\n", " "), text)
-    text = re.sub(r"^\s*(Creator|Version)\b.*$", "", text, flags=re.MULTILINE | re.IGNORECASE)
-    if not re.search(r"\bmultigraph\s+1", text):
-        text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1\n", text, count=1)
-    return _of_networkx(nx.parse_gml(text, label="id"))
+# Pajek, of which networkx reads neither several sections nor lists of neighbours
 
 
 def _pajek(data: bytes, text: str) -> _Found:
@@ -184,30 +179,44 @@ def _pajek(data: bytes, text: str) -> _Found:
                 left_out.append(line.strip())
             elif section == "vertices" and not is_aside:
                 nodes = {str(node): {} for node in range(1, int(fields[1]) + 1)}
-            continue
-        if is_aside:
-            continue
-        if section == "vertices":
+        elif section == "vertices" and not is_aside:
             if fields[0] in nodes and len(fields) > 1:
                 nodes[fields[0]]["label"] = fields[1]
-            continue
-        if section == "matrix":
+        elif not is_aside:
             row += 1
-            new = [(str(row), str(at), value) for at, value in enumerate(fields, 1) if float(value)]
-        elif section in ("arcslist", "edgeslist"):
-            new = [(fields[0], other, "1") for other in fields[1:]]
-        else:
-            new = [(fields[0], fields[1] if len(fields) > 1 else "", fields[2] if len(fields) > 2 else "1")]
-        for u, v, weight in new:
-            if u not in nodes or v not in nodes:
-                raise _OtherFormError(
-                    f"Pajek with edges between vertices from 1 to {len(nodes)}, got {shown(line.strip())} in"
-                    f" line {number}"
-                )
-            edges.append((u, v, {"weight": float(weight)}))
-            one_way.append(not section.startswith("edges"))
+            for u, v, weight in _pajek_ties(section, row, fields):
+                if u not in nodes or v not in nodes:
+                    raise _OtherFormError(
+                        f"Pajek with edges between vertices from 1 to {len(nodes)}, got"
+                        f" {shown(line.strip())} in line {number}"
+                    )
+                edges.append((u, v, {"weight": float(weight)}))
+                one_way.append(not section.startswith("edges"))
     notes = (f"only the first network is read, without {', '.join(left_out[:3])}",) if left_out else ()
     return _Found(nodes, edges, one_way or None, notes)
+
+
+def _pajek_ties(section: str, row: int, fields: list[str]) -> list[tuple[str, str, str]]:
+    """Return the ties of a line: two ends and a weight."""
+    if section == "matrix":
+        return [(str(row), str(at), value) for at, value in enumerate(fields, 1) if float(value)]
+    if section in ("arcslist", "edgeslist"):
+        return [(fields[0], other, "1") for other in fields[1:]]
+    return [(fields[0], fields[1] if len(fields) > 1 else "", fields[2] if len(fields) > 2 else "1")]
+
+
+# Formats that libraries read
+
+
+def _gml(data: bytes, text: str) -> _Found:
+    import networkx as nx
+
+    # networkx reads a quoted text on one line only, and repeated edges only in a multigraph.
+    text = re.sub(r'"[^"]*"', lambda quoted: quoted[0].replace("\n", " "), text)
+    text = re.sub(r"^\s*(Creator|Version)\b.*$", "", text, flags=re.MULTILINE | re.IGNORECASE)
+    if not re.search(r"\bmultigraph\s+1", text):
+        text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1\n", text, count=1)
+    return _of_networkx(nx.parse_gml(text, label="id"))
 
 
 def _matrix_market(data: bytes, text: str) -> _Found:
@@ -219,14 +228,11 @@ def _matrix_market(data: bytes, text: str) -> _Found:
         matrix = coo_array(mmread(io.BytesIO(data)))
     if matrix.shape[0] != matrix.shape[1]:
         raise _OtherFormError(f"a square matrix, with a row and a column for each name, got {matrix.shape}")
-    values = (
-        [{}] * matrix.nnz
-        if " pattern" in text[:200].lower()
-        else [{"weight": x} for x in matrix.data.tolist()]
-    )
-    rows, columns = ((matrix.row + 1).tolist(), (matrix.col + 1).tolist())
+    is_pattern = " pattern" in text[:200].lower()
+    values = [{} if is_pattern else {"weight": value} for value in matrix.data.tolist()]
     nodes: dict[Hashable, dict[str, Any]] = {node: {} for node in range(1, matrix.shape[0] + 1)}
-    return _Found(nodes, [*zip(rows, columns, values, strict=True)])
+    ends = (matrix.row + 1).tolist(), (matrix.col + 1).tolist()
+    return _Found(nodes, [*zip(*ends, values, strict=True)])
 
 
 def _json(data: bytes, text: str) -> _Found:
@@ -252,16 +258,18 @@ def _of_networkx(graph: Any, is_stated: bool = True) -> _Found:
     return _Found(dict(graph.nodes(data=True)), [*graph.edges(data=True)], one_way)
 
 
-def _graph6(data: bytes, text: str) -> _Found:
+def _edge_list(data: bytes, text: str) -> _Found:
     import networkx as nx
 
-    return _of_networkx(nx.from_graph6_bytes(text.strip().encode()))
+    delimiter = "," if re.search(r",\s*\{", text) else None
+    graph = nx.parse_edgelist(text.split("\n"), delimiter=delimiter, create_using=nx.MultiDiGraph)
+    return _of_networkx(graph, is_stated=False)
 
 
 def _adjacency_list(data: bytes, text: str) -> _Found:
     import networkx as nx
 
-    return _of_networkx(nx.parse_adjlist(text.split("\n")), is_stated=False)
+    return _of_networkx(nx.parse_adjlist(text.split("\n"), create_using=nx.DiGraph), is_stated=False)
 
 
 _READERS: dict[str, Callable[[bytes, str], _Found]] = {
@@ -271,7 +279,7 @@ _READERS: dict[str, Callable[[bytes, str], _Found]] = {
     "Pajek": _pajek,
     "Matrix Market": _matrix_market,
     "JSON": _json,
-    "graph6": _graph6,
+    "edge list of networkx": _edge_list,
     "adjacency list": _adjacency_list,
 }
 _SUFFIXES = {
@@ -283,6 +291,5 @@ _SUFFIXES = {
     ".pajek": "Pajek",
     ".mtx": "Matrix Market",
     ".json": "JSON",
-    ".g6": "graph6",
     ".adjlist": "adjacency list",
 }

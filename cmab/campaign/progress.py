@@ -1,0 +1,435 @@
+"""The progress of a campaign: the reasons for a choice, tables by round and by name, and sentences."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.certificate import RegretCertificate
+from cmab.campaign.files import Problem
+from cmab.campaign.folder import CampaignFolder
+from cmab.campaign.posterior import Beliefs
+from cmab.campaign.reports import Round
+from cmab.oracle import Oracle
+
+#: The level of all intervals.
+LEVEL = 0.9
+#: The number of posterior draws for a contribution in a network, and in a large one.
+_DRAWS, _FEW_DRAWS, _LARGE = 40, 12, 100_000
+_CASCADES, _VALUE_CASCADES = 100, 300
+#: The most rows that the terminal shows.
+_MOST = 20
+
+Row = dict[str, Any]
+
+
+# The reasons for a choice
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The reason for one name of a choice.
+
+    Attributes
+    ----------
+    name : hashable
+        The name.
+    mean : float
+        The estimated contribution. In a network, this is the number of people, including this person, that
+        join because this person is asked, too.
+    kind : {"known", "explored"}
+        Whether the name is also in the best choice by the present estimates.
+    asked : int
+        In how many reported rounds the name was chosen before.
+    is_first : bool
+        Whether there was no report yet.
+    """
+
+    name: Hashable
+    mean: float
+    kind: Literal["known", "explored"]
+    asked: int
+    is_first: bool = False
+
+    def in_words(self, *, is_network: bool) -> str:
+        """Return the reason as sentences."""
+        verb, times = (
+            "asked" if is_network else "chosen",
+            "once" if self.asked == 1 else f"{self.asked} times",
+        )
+        before = f"{verb.capitalize()} {times} before" if self.asked else f"Never {verb} before"
+        if self.is_first:
+            source = "by the shape of the network" if is_network else "before the first report"
+            why = "chosen to learn more, because there is no report yet"
+            return f"{before}; {f'among the best {source}' if self.kind == 'known' else why}."
+        mean = f"{self.mean:.1f}"
+        effect = f"The mean result is about {self.mean:.2f}."
+        if is_network:
+            people = "person" if mean == "1.0" else "people"
+            effect = f"Adds about {mean} {people} to the round, {self.name} included."
+        why = "among the best by all reports so far"
+        if self.kind == "explored" and self.asked >= 2:
+            why = "chosen again to learn more, because the best choice is not certain yet"
+        elif self.kind == "explored":
+            why = "chosen to learn more, because the best could be among the less known"
+        return f"{effect} {before}; {why}."
+
+
+def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Reason]:
+    """Return the reason for each name of a round.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the campaign.
+    beliefs : Beliefs
+        The present estimates.
+    of : Round
+        The round.
+    earlier : sequence of Round
+        The rounds of the campaign. Only reported ones count.
+    """
+    number = {label: at for at, label in enumerate(problem.names.labels)}
+    names = [name for name in of.names if name in number]
+    chosen = np.array([number[name] for name in names], np.int64)
+    rng, told = np.random.default_rng(0), [each for each in earlier if each.state == "reported"]
+    best = set(problem.oracle.solve(beliefs.means, rng).tolist())
+    means = beliefs.means[chosen] if problem.graph is None else _contributions(problem, beliefs, chosen, rng)
+    return [
+        Reason(
+            name,
+            mean,
+            "known" if number[name] in best else "explored",
+            sum(name in each.names for each in told),
+            not told,
+        )
+        for name, mean in zip(names, means.tolist(), strict=True)
+    ]
+
+
+def _contributions(
+    problem: Problem, beliefs: Beliefs, chosen: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Return the expected number of people that join less if all but one of the chosen people are asked."""
+    oracle: Any = problem.oracle
+    found = np.zeros((_DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS, len(chosen)))
+    for row in found:
+        means = np.clip(beliefs.draw(rng), 0.0, 1.0)
+        whole = oracle.spread(chosen, means, cascades=_CASCADES)[0]
+        for at in range(len(chosen)):
+            others = np.delete(chosen, at)
+            rest = oracle.spread(others, means, cascades=_CASCADES)[0] if len(others) else 0.0
+            row[at] = max(whole - rest, 0.0)
+    mean: FloatArray = found.mean(axis=0)
+    return mean
+
+
+def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
+    """Return the expected result of a choice if the means are true."""
+    spread: Any = getattr(oracle, "spread", None)
+    if spread is None:
+        return float(means[choice].sum())
+    return float(spread(choice, np.clip(means, 0.0, 1.0), cascades=_VALUE_CASCADES)[0])
+
+
+# Tables
+
+
+@dataclass
+class ByName:
+    """How often a name was chosen, and the estimate of the model for it.
+
+    Attributes
+    ----------
+    name : hashable
+        The name.
+    rounds : list of int
+        The numbers of the reported rounds in which the name was chosen.
+    brings : float
+        In a network: how many people join, with the person, if only this person is asked. In a list: the mean
+        result.
+    """
+
+    name: Hashable
+    rounds: list[int] = field(default_factory=list)
+    brings: float = math.nan
+
+
+def by_name(folder: CampaignFolder, most: int = 100) -> list[ByName]:
+    """Return a row for each name that was chosen in a reported round, with the best estimate first."""
+    rows: dict[Hashable, ByName] = {}
+    for of in folder.rounds():
+        for name in of.names if of.state == "reported" else ():
+            rows.setdefault(name, ByName(name)).rounds.append(of.number)
+    numbers = {label: at for at, label in enumerate(folder.problem.names.labels)}
+    found = [row for row in rows.values() if row.name in numbers]
+    found = sorted(found, key=lambda row: -len(row.rounds))[:most]
+    beliefs, rng = folder.beliefs(), np.random.default_rng(0)
+    draws = [beliefs.means] if not folder.is_network else [beliefs.draw(rng) for _ in range(_FEW_DRAWS)]
+    for row in found:
+        alone = np.array([numbers[row.name]], np.int64)
+        row.brings = float(np.mean([value_of(folder.problem.oracle, alone, means) for means in draws]))
+    return sorted(found, key=lambda row: -row.brings)
+
+
+def different_people(rounds: Sequence[Round]) -> str:
+    """Return how many different people joined: a number, or "at least" a number if some names are unknown.
+
+    The people asked in a reported round count as joined.
+
+    Examples
+    --------
+    >>> from cmab.campaign.progress import different_people
+    >>> from cmab.campaign.reports import Round
+    >>> first = Round(1, "2026-11-25", ("Ann",), "reported", count=2.0, joined={"Bob": None})
+    >>> different_people([first, Round(2, "2026-11-25", ("Bob",), "reported", count=3.0)])
+    'at least 2'
+    """
+    told = [of for of in rounds if of.state == "reported"]
+    names = {name for of in told for name in (*of.names, *(of.joined or {}))}
+    is_whole = all(of.count == len(of.names) + len(of.joined or {}) for of in told)
+    return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
+
+
+def _rounds(folder: CampaignFolder) -> list[Row]:
+    return [
+        {
+            "round": of.number,
+            "state": of.state,
+            "asked_at": of.asked,
+            "asked": [str(name) for name in of.names],
+            "joined" if folder.is_network else "total": None if math.isnan(of.count) else of.count,
+            "names_joined" if folder.is_network else "results": _details(folder, of),
+            "reported_at": of.told if of.state == "reported" else None,
+            "corrected": of.corrected,
+            "author": of.author,
+        }
+        for of in folder.rounds()
+    ]
+
+
+def _details(folder: CampaignFolder, of: Round) -> list[str]:
+    if not folder.is_network:
+        return [f"{name}: {value:g}" for name, value in of.results.items()]
+    joined = (of.joined or {}).items()
+    return [str(name) if step is None else f"{name} (step {step})" for name, step in joined]
+
+
+def _people(folder: CampaignFolder) -> list[Row]:
+    what = "brings_about" if folder.is_network else "mean_result"
+    return [
+        {
+            "name": str(row.name),
+            "asked": len(row.rounds),
+            "rounds": row.rounds,
+            what: round(row.brings, 3),
+        }
+        for row in by_name(folder)
+    ]
+
+
+def _estimates(folder: CampaignFolder) -> list[Row]:
+    beliefs = folder.beliefs()
+    columns = beliefs.means, *beliefs.intervals(LEVEL), beliefs.counts
+    numbers = np.round(np.stack(columns), 6).T.tolist()
+    return [
+        _named(label, folder.is_network)
+        | dict(zip(("estimate", "low", "high", "observed"), row, strict=True))
+        for label, row in zip(folder.problem.oracle._arm_labels(), numbers, strict=True)
+    ]
+
+
+def _named(label: Hashable, is_network: bool) -> Row:
+    if is_network and isinstance(label, tuple):
+        return {"from": str(label[0]), "to": str(label[1])}
+    return {"name": str(label)}
+
+
+def _history(folder: CampaignFolder) -> list[Row]:
+    numbers = {ticket: of.number for of in folder.rounds() for ticket in (of.ticket, *of.former)}
+    return [
+        {
+            "line": event["line"],
+            "at": event["at"],
+            "author": event.get("author") or "",
+            "event": WORDS.get(event["event"], event["event"]),
+            "round": numbers.get(event.get("ticket", -1)),
+            "names": [str(name) for name in event.get("names") or ()],
+            "undone": event["undone"],
+        }
+        for event in folder.history()
+    ]
+
+
+#: The kinds of events in plain words.
+WORDS = {
+    "campaign": "started",
+    "changed": "options changed",
+    "ask": "chosen",
+    "tell": "reported",
+    "correct": "corrected",
+    "cancel": "cancelled",
+    "undo": "undone",
+}
+#: The tables that can be exported, and the formats.
+TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
+    "rounds": _rounds,
+    "people": _people,
+    "estimates": _estimates,
+    "history": _history,
+}
+FORMATS = ("csv", "json")
+#: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
+_FORMULA = ("=", "+", "-", "@", "'")
+#: Categories of Unicode whose characters are not visible at the beginning of a text.
+_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me", "Cn", "Co", "Cs")
+_BREAKS = dict.fromkeys(map(ord, "\t\r\n\v\f"), " ")
+
+
+def exported(folder: CampaignFolder, name: str, form: str) -> bytes:
+    """Return a table as the bytes of a CSV or JSON file.
+
+    In CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such table or format.
+    """
+    if name not in TABLES or form not in FORMATS:
+        raise ValueError(
+            f"table must be one of {', '.join(TABLES)} as {' or '.join(FORMATS)}, got {name} as {form}"
+        )
+    rows = TABLES[name](folder)
+    if form == "json":
+        return json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False).encode("utf-8", "replace")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def inert(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "; ".join(str(inert(name)) for name in value)
+    if not isinstance(value, str) or (value[:1].isalnum() and value.isprintable()):
+        return value
+    # Some programs split cells at these characters, also within quotes.
+    text = value.translate(_BREAKS)
+    seen = unicodedata.normalize("NFKC", text)
+    while seen and unicodedata.category(seen[0]) in _INVISIBLE:
+        seen = seen[1:]
+    return f"'{text}" if seen.startswith(_FORMULA) else text
+
+
+# Sentences
+
+
+def counted(number: float, one: str, more: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> from cmab.campaign.progress import counted
+    >>> counted(1, "round"), counted(2, "person", "people")
+    ('1 round', '2 people')
+    """
+    text = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.1f}"
+    return f"{text} {one if number == 1 else more or one + 's'}"
+
+
+def size_in_words(folder: CampaignFolder) -> str:
+    """Return the size of the campaign and the size of a round."""
+    n, each = len(folder.problem.names.labels), f"{folder.options.k:,} in a round"
+    if folder.problem.graph is None:
+        return f"{counted(n, 'item')}, {each}"
+    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.n_ties, 'tie')}, {each}"
+
+
+def outcome_in_words(of: Round, *, is_network: bool) -> str:
+    """Return the result of a round."""
+    if of.state != "reported":
+        return "waiting for a report" if of.state == "waiting" else "cancelled"
+    if math.isnan(of.count):
+        return "reported in part"
+    if is_network:
+        return f"{counted(of.count, 'person', 'people')} joined, with those who were asked"
+    return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
+
+
+def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
+    """Return the certificate of the best choice, if its bound says more than the range of the results.
+
+    The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
+    network, all results include the people asked.
+    """
+    k = folder.options.k
+    widest = len(folder.problem.names.labels) - k if folder.is_network else k * folder.options.largest
+    try:
+        found = folder.campaign.regret_bound()
+    except ValueError:  # a choice of other people was played, so the optimum differs
+        return None
+    return found if found.exact_gap < 0.9 * widest else None
+
+
+def summary_lines(folder: CampaignFolder) -> Iterator[str]:
+    """Yield the lines of the summary: the state, the rounds that wait, and the table by name."""
+    rounds = folder.rounds()
+    yield f"{folder.options.title}: {size_in_words(folder)}"
+    if not rounds:
+        yield "No round yet; `cmab campaign ask` chooses the first."
+        return
+    reported = [of for of in rounds if of.state == "reported"]
+    waiting = [of for of in rounds if of.state == "waiting"]
+    cancelled = len(rounds) - len(reported) - len(waiting)
+    more = f", {cancelled:,} cancelled" if cancelled else ""
+    yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported, {len(waiting):,} waiting{more}"
+    known = [of.count for of in reported if not math.isnan(of.count)]
+    if known and folder.is_network:
+        yield f"On average {sum(known) / len(known):.1f} people joined in a round, with those who were asked."
+        yield (
+            f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
+            " different people."
+        )
+    for of in waiting[:_MOST]:
+        names = ", ".join(map(str, of.names))
+        yield f"Round {of.number} waits for its report since {of.asked[:10]}: {names}"
+    about = "By item (the mean result is an estimate)"
+    if folder.is_network:
+        about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
+    yield from ["", about, *aligned(_people(folder)[:_MOST])]
+    if not reported:
+        return
+    yield ""
+    certificate = bound_of(folder)
+    if certificate is None:
+        yield "It is too early to tell how much more another choice would bring."
+        return
+    if any(of.joined is not None for of in reported):
+        yield "The next sentence uses only results of ties that are certain."
+    best = "the best people" if folder.is_network else "the best choice"
+    yield certificate.gap_in_words(best, ", ".join(map(str, certificate.labels)))
+
+
+def aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield rows with aligned columns below their header."""
+    table = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows)]
+    cells = [
+        [f"{cell:,.7g}" if isinstance(cell, float) else str(inert(cell)) for cell in row] for row in table
+    ]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        texts = (text.replace("_", " ") if row is cells[0] else text for text in row)
+        yield f"  {'  '.join(map(str.ljust, texts, wide))}".rstrip()

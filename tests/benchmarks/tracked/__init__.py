@@ -1,0 +1,1 @@
+"""Timings that asv follows: ``cd tests/benchmarks && asv run --environment existing:python --quick``."""
