@@ -13,7 +13,6 @@ from .campaign import Campaign as Campaign
 from .campaign import Health as Health
 from .campaign import Request as Request
 from .campaign import Summary as Summary
-from .campaign import copy_campaign as copy_campaign
 from .campaign import read_campaign as read_campaign
 from .environment import Environment as Environment
 from .environment import round_key as round_key

@@ -30,7 +30,7 @@ _EXAMPLES = """examples:
 #: function of the parsed options that yields the lines to print. Another package names such a function in an
 #: entry point of the group ``cmab.commands``.
 COMMANDS = {
-    "demo": ("instances.demos.command:demo", "compare learners on an example problem"),
+    "demo": ("instances.demos:demo", "compare learners on an example problem"),
     "arena": ("instances.arena.command:arena", "compare all policies, and yours, on many problems"),
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
     "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
@@ -24,6 +25,8 @@ sphinx_gallery_conf = {
     "min_reported_time": 60,
     "thumbnail_size": (640, 448),
     "reset_modules": ("matplotlib", "seaborn", "fresh_looks.forget"),
+    # The data of this page come from a package that `pip install --no-deps bfcl-eval` adds.
+    "expected_failing_examples": [] if find_spec("bfcl_eval") else ["gallery/plot_tools.py"],
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -53,5 +53,6 @@ from .programs import PuLPOracle as PuLPOracle
 from .steiner_trees import SteinerTree as SteinerTree
 from .stores import StoredGraph as StoredGraph
 from .stores import convert_graph as convert_graph
+from .submodular import AtLeastOne as AtLeastOne
 from .submodular import SubmodularOracle as SubmodularOracle
 from .top_k import TopK as TopK

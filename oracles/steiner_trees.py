@@ -1174,7 +1174,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
     K. Mehlhorn: A Faster Approximation Algorithm for the Steiner Problem in Graphs, Information Processing
     Letters 27 (1988). T. Koch, A. Martin: Solving Steiner Tree Problems in Graphs to Optimality, Networks 32
     (1998). E. Uchoa, R. F. Werneck: Fast Local Search for the Steiner Problem in Graphs, ACM Journal of
-    Experimental Algorithmics 17 (2012). All from memory.
+    Experimental Algorithmics 17 (2012).
     """
 
     has_membership = True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Literal, Protocol
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.oracle import Oracle
+from cmab.guarantees import Smoothness
+from cmab.oracle import LinearOracle, Oracle
 from cmab.parameters import described
 from cmab.validation import arm_indices, integer, one_of, real, shown
 from oracles.influence.certificate import BUDGET_RATIO
@@ -298,3 +299,81 @@ def _family(constraint: int | Matroid | Knapsack, n: int) -> Family:
     if constraint.n_arms != n:
         raise ValueError(f"constraint must have {n} arms, one for each entry, got {constraint!r}")
     return BasesOf(constraint) if isinstance(constraint, Matroid) else WhatFits(constraint)
+
+
+class AtLeastOne(Oracle):
+    """The super arms of a linear family, worth the probability that at least one of their arms succeeds.
+
+    For example, several models answer a request within a budget, and one right answer is enough. Each arm
+    succeeds with the probability `mean`, independently of the others. The reward is ``1 - prod (1 - mean)``,
+    which is largest where the sum of ``-log(1 - mean)`` is. So an oracle for sums is as good for this reward:
+    the answer is exact if the family is exact, and otherwise it has the same ratio. If the successes depend
+    on each other, state their joint probabilities as the reward of a `SubmodularOracle`.
+
+    Parameters
+    ----------
+    family : LinearOracle
+        The super arms, such as `TopK`, `Knapsack` or a matroid, with ``sense="max"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracles import AtLeastOne, Knapsack
+    >>> oracle = AtLeastOne(Knapsack([0.06, 0.12, 0.22, 0.44], capacity=0.5))
+    >>> means = np.array([0.5, 0.4, 0.25, 0.8])
+    >>> asked = oracle.solve(means, np.random.default_rng(0))
+    >>> asked, round(oracle.expected_reward(asked, means), 3)
+    (array([0, 3]), 0.9)
+
+    Notes
+    -----
+    The ratio is the same because ``1 - exp(-a x) >= a (1 - exp(-x))`` for a in [0, 1] and x >= 0.
+    """
+
+    def __init__(self, family: Oracle) -> None:
+        if not isinstance(family, LinearOracle) or family.sense != "max":
+            raise ValueError(f"family must be a linear oracle with sense='max', got {shown(family)}")
+        self.family = family
+        self.n_arms = family.n_arms
+        self.alpha, self.beta = family.alpha, family.beta
+        self.has_membership = family.has_membership
+
+    def __repr__(self) -> str:
+        return described(self, family=self.family)
+
+    @property
+    def max_size(self) -> int:
+        return self.family.max_size
+
+    def labels(self, super_arm: IntArray) -> list[Hashable]:
+        """Return the names of the arms in the family."""
+        return self.family.labels(super_arm)
+
+    def _weights(self, means: FloatArray) -> FloatArray:
+        """Return ``-log(1 - mean)``, which is 36.7 for a mean of 1."""
+        return -np.log1p(-np.clip(self._check_means(means), 0.0, 1.0 - 2.0**-53))
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the answer of the family to ``-log(1 - mean)``; means outside [0, 1] are cut."""
+        return self.family.solve(self._weights(means), rng)
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        return self.family.solve_within(self._weights(means), available, rng)
+
+    def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
+        return self.family._uniform_family(available)
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        super_arm, means = self._check_entries(super_arm), self._check_means(means)
+        return float(-np.expm1(np.log1p(-np.clip(means[super_arm], 0.0, 1.0 - 2.0**-53)).sum()))
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        return self.family.is_feasible(super_arm)
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the super arm itself, because each of its arms is observed."""
+        return self._check_entries(super_arm)
+
+    def smoothness(self) -> Smoothness:
+        """Return ``L x`` for super arms of at most L arms, and the modulated constant 1."""
+        return Smoothness.linear(max(1, self.max_size))

@@ -80,6 +80,7 @@ from instances.arena.linear import ShrunkCoins
 from oracles import (
     Arborescence,
     Assortment,
+    AtLeastOne,
     BruteForce,
     BudgetedInfluence,
     CapacitatedFlow,
@@ -709,6 +710,7 @@ ORACLES = [
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
     ),
+    OracleCase("at_least_one", lambda: AtLeastOne(Knapsack([3, 2, 2, 1], 5)), knapsack_sets),
     OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
     OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
     OracleCase("slate", lambda: Slate(4, 3), lambda: slates(4, 3)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import os
 import secrets
@@ -12,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +30,7 @@ from cmab.campaign.posterior import (
     prior_of,
     shares_prior,
 )
-from cmab.campaign.replay import Body, Replay, Rewrites, row_of, rows_of, versions
+from cmab.campaign.replay import Replay, Rewrites, row_of, rows_of, versions
 from cmab.errors import (
     ClosedTicketError,
     NewerEventsError,
@@ -63,7 +65,6 @@ if TYPE_CHECKING:
     from cmab.campaign.summary import Summary
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
-Result = TypeVar("Result")
 
 log = logging.getLogger("cmab.campaign")
 _NONE = float("nan")
@@ -133,14 +134,13 @@ class Health:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from cmab import Campaign, Health
+    >>> from cmab import Campaign
     >>> from oracles import TopK
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     campaign = Campaign(TopK(3, k=2).named(["a", "b", "c"]), pathlib.Path(folder, "c.db"), rng=0)
     ...     ticket = campaign.ask()
-    ...     health = campaign.health()
-    >>> isinstance(health, Health), health.rounds, health.pending
-    (True, 1, 1)
+    ...     campaign.health().pending
+    1
     """
 
     store: str
@@ -163,8 +163,6 @@ class Campaign:
     returns. To continue after a crash or a restart, construct the campaign again with the same `where`.
     Several processes and threads can use the same campaign at the same time. No call holds a lock of the
     database, and reading calls do not wait for writing ones. A call that raises an error has changed nothing.
-
-    Every call accepts ``timeout=``, the number of seconds to wait for the database.
 
     Parameters
     ----------
@@ -196,6 +194,7 @@ class Campaign:
         The name that each event of this object contains, for example of a person or a worker.
     timeout : float
         The number of seconds that a call waits for the database, also for one that is not started yet.
+        `within` sets another number for some calls.
 
     Raises
     ------
@@ -242,7 +241,7 @@ class Campaign:
         check_flag("accept_changes", accept_changes)
         self._draws = integer("propensity_draws", propensity_draws, 0)
         self._author = _checked_author(author)
-        limit, declared = _checked_age("expires", expires), interval_of(support)
+        limit, declared = _age_body(expires), interval_of(support)
         if hasattr(learner, "nodes") and hasattr(learner, "edges"):
             raise TypeError(
                 "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the"
@@ -273,14 +272,14 @@ class Campaign:
                 "token": secrets.token_hex(8),
                 "seed": int(generator.integers(2**63)),
                 "support": None if declared is None else [repr(end) for end in declared],
-                "expires": _age_body(limit),
+                "expires": limit,
             }
             self._replica.create(beginning, self._author)
         self._replica.open()
         check_budgets(self.policy, self._replica.replay.state)  # before anything is written
         self._check_learner(accept_changes)
-        if expires is not None and _age_body(limit) != self._replica.of.last["expires"]:
-            self._replica.describe(self._author, expires=_age_body(limit))
+        if expires is not None and limit != self._replica.of.last["expires"]:
+            self._replica.describe(self._author, expires=limit)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
@@ -297,17 +296,6 @@ class Campaign:
             )
         if found or not of.line or versions() != of.last["versions"]:
             self._replica.describe(self._author)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy, in this or another process, is a campaign on the same store.
-        replica = self._replica
-        options: dict[str, Any] = {
-            "propensity_draws": self._draws,
-            "author": self._author,
-            "timeout": replica.store.timeout,
-        }
-        made = partial(Campaign, accept_changes=replica.accept_changes, **options)
-        return made, (self.policy, self.address)
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {self._replica.store.where!r})"
@@ -339,13 +327,26 @@ class Campaign:
         """The number of events, which grows with every action of any process."""
         return self._replica.current().number
 
-    def recommend(self, *, timeout: float | None = None) -> list[Hashable]:
-        """Return the names of the arms that the explorer currently recommends.
+    @contextmanager
+    def within(self, timeout: float) -> Iterator[None]:
+        """Let the calls of this thread in a block wait at most this number of seconds for the database.
 
-        Parameters
-        ----------
-        timeout : float, optional
-            The number of seconds to wait for the database.
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from cmab import CUCB, Campaign
+        >>> from oracles import TopK
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
+        ...     with campaign.within(2.0):
+        ...         campaign.ask().number
+        0
+        """
+        with self._replica.store.within(real("timeout", timeout, 0.0)):
+            yield
+
+    def recommend(self) -> list[Hashable]:
+        """Return the names of the arms that the explorer currently recommends.
 
         Raises
         ------
@@ -354,10 +355,10 @@ class Campaign:
         """
         if not isinstance(self.policy, Explorer):
             raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        found = self.policy.recommend(self._replica.current(timeout).state)
+        found = self.policy.recommend(self._replica.current().state)
         return [self._replica.of.arms.own[arm] for arm in found]
 
-    def history(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
+    def history(self) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
 
         Returns
@@ -366,15 +367,13 @@ class Campaign:
             One dictionary for each event. It has ``line`` (its number), ``event`` (the kind), ``at`` (the
             time in UTC), ``undone``, ``author`` if the event has one, and the contents of the event.
         """
-        with self._replica.store.within(timeout):
-            self._replica.current()
-            return rows_of(list(self._replica.store.read()), self._replica.of.labels)
+        self._replica.current()
+        return rows_of(list(self._replica.store.read()), self._replica.of.labels)
 
-    def health(self, *, timeout: float | None = None) -> Health:
+    def health(self) -> Health:
         """Return counts, ages and the last error, for monitoring."""
         replica, now = self._replica, time.time()
-        with replica.store.within(timeout):
-            replay, snapshots = replica.current(), replica.store.snapshots()
+        replay, snapshots = replica.current(), replica.store.snapshots()
         oldest = min((event.at for event in replay.pending.values()), default=None)
         return Health(
             store=replica.store.where,
@@ -390,22 +389,20 @@ class Campaign:
             error=replica.error,
         )
 
-    def beliefs(self, *, rng: Seed = 0, timeout: float | None = None) -> Beliefs:
+    def beliefs(self, *, rng: Seed = 0) -> Beliefs:
         """Return the posterior of the means of the base arms, from observed and hidden outcomes.
 
         Parameters
         ----------
         rng : int, numpy.random.Generator or None
             The seed of the draws from the posterior.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Raises
         ------
         ValueError
             If the policy does not draw from Beta posteriors.
         """
-        prior, replay = shares_prior(self.policy), self._replica.current(timeout)
+        prior, replay = shares_prior(self.policy), self._replica.current()
         if prior is None or self.policy.support is None:
             raise ValueError(f"policy must draw from Beta posteriors to have estimates, got {self.policy!r}")
         low, high = self.policy.support
@@ -416,7 +413,7 @@ class Campaign:
             chain = self._replica.chain(replay).copy()
         return Beliefs.of(chain, (low, high), _generator(rng))
 
-    def estimates(self, *, level: float = 0.9, rng: Seed = 0, timeout: float | None = None) -> list[Estimate]:
+    def estimates(self, *, level: float = 0.9, rng: Seed = 0) -> list[Estimate]:
         """Return the posterior of the mean of each base arm by name, from observed and hidden outcomes.
 
         Parameters
@@ -425,8 +422,6 @@ class Campaign:
             The probability of the credible intervals, in (0, 1).
         rng : int, numpy.random.Generator or None
             The seed of the draws from the posterior.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Returns
         -------
@@ -438,7 +433,7 @@ class Campaign:
         ValueError
             If the policy does not draw from Beta posteriors, or if `level` is out of its range.
         """
-        level, beliefs = real("level", level, 0.0, 1.0, inside=True), self.beliefs(rng=rng, timeout=timeout)
+        level, beliefs = real("level", level, 0.0, 1.0, inside=True), self.beliefs(rng=rng)
         rows = zip(beliefs.means.tolist(), *(one.tolist() for one in beliefs.intervals(level)), strict=True)
         return [Estimate(name, *row) for name, row in zip(self._replica.of.arms.own, rows, strict=True)]
 
@@ -449,7 +444,6 @@ class Campaign:
         reward_range: tuple[float, float] | None = None,
         independent: bool = False,
         rng: Seed = 0,
-        timeout: float | None = None,
     ) -> RegretCertificate:
         """Return an upper bound on the regret so far and on the gap of the present choice.
 
@@ -457,8 +451,6 @@ class Campaign:
         ----------
         delta, reward_range, independent, rng
             As in `regret_bound`.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -468,33 +460,17 @@ class Campaign:
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
         """
-        replay = self._replica.current(timeout)
+        replay = self._replica.current()
         certify = Certify(delta, reward_range, independent, self.support)
         return certify.now(self.policy, replay.state, replay.played, rng)
 
-    def summary(self, *, delta: float | None = 0.05, timeout: float | None = None) -> Summary:
-        """Return the number of reported rounds, their mean reward, statistics of the arms and a certificate.
-
-        Parameters
-        ----------
-        delta : float, optional
-            The probability with which a bound of the certificate is ever wrong, in (0, 1). If None, the
-            summary has no certificate, which saves a few calls of the oracle.
-        timeout : float, optional
-            The number of seconds to wait for the database.
-
-        Raises
-        ------
-        ValueError
-            If `delta` is out of its range.
-        """
+    def summary(self) -> Summary:
+        """Return the numbers of rounds, the mean reward and the statistics of the arms."""
         from cmab.campaign.summary import summary_of
 
-        level = None if delta is None else real("delta", delta, 0.0, 1.0, inside=True)
-        with self._replica.store.within(timeout):
-            return summary_of(self, self._replica.current(), level)
+        return summary_of(self.history(), self._replica.of)
 
-    def export(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
+    def export(self, path: str | os.PathLike[str]) -> None:
         """Write the campaign to a table or to a text file.
 
         Parameters
@@ -502,13 +478,24 @@ class Campaign:
         path : str or path-like
             A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
             `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
-        timeout : float, optional
-            The number of seconds to wait for the database.
         """
-        from cmab.campaign.summary import export_campaign
+        from cmab.campaign.summary import read_campaign
 
-        with self._replica.store.within(timeout):
-            export_campaign(self, path)
+        target = Path(path)
+        if target.suffix == ".jsonl":
+            lines = [json.dumps(_plain(row), ensure_ascii=False) for row in self.history()]
+            target.write_text("\n".join([*lines, ""]), encoding="utf-8")
+            return
+        if target.suffix not in (".csv", ".parquet"):
+            raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
+        rounds = read_campaign(self.address, timeout=self._replica.store.left())
+        if target.suffix == ".csv":
+            rounds.to_csv(target)
+            return
+        frame = rounds.to_frame()
+        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
+            frame[name] = frame[name].map(str, na_action="ignore")
+        frame.to_parquet(target)
 
     # Acting.
 
@@ -520,7 +507,6 @@ class Campaign:
         available: Collection[Hashable] | None = None,
         instead_of: Request | Ticket | int | None = None,
         key: str | None = None,
-        timeout: float | None = None,
     ) -> Request:
         """Return a request with the names to play in the next round.
 
@@ -539,8 +525,6 @@ class Campaign:
         key : str, optional
             A text that identifies this call. Another call with the same key returns the same request, also
             in another process. Use it if an answer can get lost.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -551,15 +535,11 @@ class Campaign:
         cmab.errors.TicketError
             If `instead_of` is not pending.
         """
-        return self._ask(1, context, available, instead_of, key, timeout, names)[0]
+        with self._replica.store.within(None):
+            return self._ask(1, context, available, instead_of, key, names)[0]
 
     def ask_many(
-        self,
-        n: int,
-        context: Context | None = None,
-        *,
-        available: Collection[Hashable] | None = None,
-        timeout: float | None = None,
+        self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
     ) -> list[Request]:
         """Return `n` requests at once, which is faster than `n` calls of `ask`.
 
@@ -570,7 +550,7 @@ class Campaign:
         ----------
         n : int
             The number of requests, at least 1.
-        context, available, timeout
+        context, available
             As in `ask`, for all of these requests.
 
         Raises
@@ -590,16 +570,16 @@ class Campaign:
         ...     campaign.state.counts
         array([2, 0, 0, 0, 0])
         """
-        return self._ask(integer("n", n, 1), context, available, None, None, timeout)
+        with self._replica.store.within(None):
+            return self._ask(integer("n", n, 1), context, available)
 
     def _ask(
         self,
         n: int,
         context: Context | None,
         available: Collection[Hashable] | None,
-        instead_of: Any,
-        key: str | None,
-        timeout: float | None,
+        instead_of: Any = None,
+        key: str | None = None,
         names: Collection[Hashable] | None = None,
     ) -> list[Request]:
         replica = self._replica
@@ -608,30 +588,28 @@ class Campaign:
         if available is not None:
             entries = replica.of.choices.find(available)
             context = only(context, entries, len(replica.of.choices.own))
-        with replica.store.within(timeout):
-            if key is not None and (found := replica.store.find(key=_checked_key(key))):
+        if key is not None and (found := replica.store.find(key=_checked_key(key))):
+            return [self._answered(found[0], key)]
+        replay = replica.current() if replica.is_stale else replica.known()
+        choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
+        attempt = 0
+        while True:
+            with replica.acting():
+                events = self._ask_events(choice, context, instead_of, key)
+                if stored := replica.write(events, expected=self._expected):
+                    return [self._request(event, context) for event in stored if event.kind == "ask"]
+            if key is not None and (found := replica.store.find(key=key)):
                 return [self._answered(found[0], key)]
-            replay = replica.current() if replica.is_stale else replica.known()
-            own: list[Any] | None = None if names is None else [(self._own_choice(names), 1, {})]
-            choice = own or self._chosen(n, replay, context, 0)
-            for attempt in range(1, 1_000_000):
-                with replica.acting():
-                    events = self._ask_events(choice, context, instead_of, key)
-                    if stored := replica.write(events, expected=self._expected):
-                        asked = [event for event in stored if event.kind == "ask"]
-                        return [self._request(event, context) for event in asked]
-                if key is not None and (found := replica.store.find(key=key)):
-                    return [self._answered(found[0], key)]
-                if own is None and attempt < _CHOICES:
-                    choice = self._chosen(n, replica.known(), context, attempt)
-        raise AssertionError("the loop ends with a stored event")
+            attempt += 1
+            if names is None and attempt < _CHOICES:
+                choice = self._chosen(n, replica.known(), context, attempt)
 
-    def _own_choice(self, names: Collection[Hashable]) -> IntArray:
-        """Return the super arm of names that the user has chosen."""
+    def _own_choice(self, names: Collection[Hashable]) -> list[Any]:
+        """Return the super arm of names that the user has chosen, as `_chosen` does."""
         entries = self._replica.of.choices.find(names)
         if not entries or len({*entries}) < len(entries):
             raise ValueError(f"names must be different names, at least one, got {shown(list(names))}")
-        return np.array(entries, np.int64)
+        return [(np.array(entries, np.int64), 1, {})]
 
     def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
         """Return the super arms, their pulls and propensities that the policy chooses, without a lock."""
@@ -677,15 +655,13 @@ class Campaign:
     ) -> list[Event]:
         """Return the events of new tickets, after those of expired ones."""
         replica, replay = self._replica, self._replica.replay
-        of, event = replay.of, partial(replica.event, author=self._author)
-        limit = _age_of(of.last["expires"])
+        event = partial(replica.event, author=self._author)
         former = None if instead_of is None else self._pending_event(instead_of).ticket
         events: list[Event] = []
-        for old in [] if limit is None else _older(replay, limit):
+        for old in _expired(replay):
             events.append(event("cancel", old, {"expired": True}, after=len(events)))
         for number, (super_arm, pulls, chances) in enumerate(choice, replay.asked):
-            ticket = Ticket(number, super_arm, pulls, "", context)
-            body = of.ask_body(ticket, **chances)
+            body = replay.of.ask_body(Ticket(number, super_arm, pulls, "", context), **chances)
             events.append(event("ask", number, body, after=len(events), key=key))
         if former is not None and all(one.ticket != former for one in events):
             body = {"replaced_by": replay.asked}
@@ -696,11 +672,10 @@ class Campaign:
         of, number = self._replica.of, event.ticket
         assert number is not None
         listed = of.labels[event.body["names"]].choices
-        names = tuple(listed[entry] for entry in event.body["super_arm"])
         ticket = of.ticket(number, event.body)
         if context is not None:
             ticket = Ticket(number, ticket.super_arm, ticket.pulls, ticket.session, context, ticket.gone)
-        return Request(number, names, ticket)
+        return Request(number, tuple(listed[entry] for entry in event.body["super_arm"]), ticket)
 
     def _answered(self, event: Event, key: str) -> Request:
         if event.kind != "ask":
@@ -714,9 +689,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
-        costs: Mapping[Any, Any] | None = None,
         key: str | None = None,
-        timeout: float | None = None,
         **seen: Any,
     ) -> None:
         """Report the feedback of a ticket by name and update the policy.
@@ -734,13 +707,9 @@ class Campaign:
         reward : float, optional
             The reward of the round, in any unit that all rounds share, such as people or euros. Every finite
             number is taken.
-        costs : mapping, optional
-            The resources that each of these base arms used, by name: one number for each resource.
         key : str, optional
             A text that identifies this call. Another call with the same key and ticket has no effect. Use it
             if an answer can get lost.
-        timeout : float, optional
-            The number of seconds to wait for the database.
         **seen
             A report in terms of the oracle, instead of `outcomes`. For influence these are ``joined=``, and
             ``carried=``, ``unseen=`` or ``known=`` (see `oracles.InfluenceOracle.feedback_of`).
@@ -756,8 +725,8 @@ class Campaign:
         cmab.errors.UnknownTicketError, cmab.errors.ClosedTicketError
             If the campaign never issued the ticket, or if it was cancelled.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "costs": costs, **seen}
-        with self._replica.store.within(timeout):
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        with self._replica.store.within(None):
             if key is not None and self._is_answered(_checked_key(key), ticket):
                 return
             try:
@@ -777,12 +746,7 @@ class Campaign:
             )
         return True
 
-    def tell_many(
-        self,
-        reports: Iterable[Mapping[str, Any]],
-        *,
-        timeout: float | None = None,
-    ) -> None:
+    def tell_many(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
 
         The reports are stored together. If one of them is invalid, the campaign takes none.
@@ -792,8 +756,6 @@ class Campaign:
         reports : iterable of mappings
             The arguments of `tell` for each report, by name, such as
             ``{"ticket": 3, "outcomes": {"Ann": 1.0}}``.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -804,8 +766,6 @@ class Campaign:
 
         Examples
         --------
-        The example of `ask_many` uses both methods.
-
         >>> import tempfile, pathlib
         >>> from cmab import CUCB, Campaign
         >>> from oracles import TopK
@@ -831,7 +791,7 @@ class Campaign:
                 events.append(event)
             return events
 
-        with self._replica.store.within(timeout):
+        with self._replica.store.within(None):
             self._act(made)
 
     def correct(
@@ -840,8 +800,6 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
-        costs: Mapping[Any, Any] | None = None,
-        timeout: float | None = None,
         **seen: Any,
     ) -> None:
         """Replace the feedback that was reported for a ticket.
@@ -851,7 +809,7 @@ class Campaign:
 
         Parameters
         ----------
-        outcomes, reward, costs, timeout, **seen
+        outcomes, reward, **seen
             As in `tell`.
         ticket : Request, Ticket or int
             The request, its ticket or its number. The ticket must have been reported before.
@@ -861,62 +819,30 @@ class Campaign:
         ValueError
             As in `tell`, or if no feedback has been reported for the ticket.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "costs": costs, **seen}
-        with self._replica.store.within(timeout):
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        with self._replica.store.within(None):
             self._act(lambda: [self._report_event("correct", 0, **report)])
 
-    def cancel(
-        self,
-        ticket: Request | Ticket | int | None = None,
-        *,
-        older_than: timedelta | int | None = None,
-        timeout: float | None = None,
-    ) -> tuple[int, ...]:
-        """Close tickets without feedback; the policy learns nothing from them.
+    def cancel(self, ticket: Request | Ticket | int) -> None:
+        """Close a ticket without feedback; the policy learns nothing from it.
 
         Use this if a super arm was not played, or if its feedback will never arrive.
 
         Parameters
         ----------
-        ticket : Request, Ticket or int, optional
+        ticket : Request, Ticket or int
             The request, its ticket or its number.
-        older_than : datetime.timedelta or int, optional
-            Instead of `ticket`: cancel all pending tickets of at least this age. The age is a time, or the
-            number of tickets that were issued after a ticket.
-        timeout : float, optional
-            The number of seconds to wait for the database.
-
-        Returns
-        -------
-        tuple of int
-            The numbers of the cancelled tickets.
 
         Raises
         ------
-        ValueError
-            If neither or both of `ticket` and `older_than` are given.
         cmab.errors.TicketError
             If the ticket is not pending.
         """
-        limit = _checked_age("older_than", older_than)
-        if (ticket is None) == (limit is None):
-            raise ValueError("either ticket or older_than must be given, got both or neither")
+        event = partial(self._replica.event, "cancel", body={}, author=self._author)
+        with self._replica.store.within(None):
+            self._act(lambda: [event(ticket=self._pending_event(ticket).ticket)])
 
-        def made() -> list[Event]:
-            replay = self._replica.replay
-            if limit is None:
-                numbers: Sequence[Any] = [self._pending_event(ticket).ticket]
-            else:
-                numbers = _older(replay, limit)
-            make = partial(self._replica.event, "cancel", body={}, author=self._author)
-            return [make(number, after=at) for at, number in enumerate(numbers)]
-
-        with self._replica.store.within(timeout):
-            if limit is not None:
-                self._replica.current()
-            return tuple(event.ticket for event in self._act(made) if event.ticket is not None)
-
-    def undo(self, *, timeout: float | None = None) -> dict[str, Any]:
+    def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
 
         Raises
@@ -928,7 +854,7 @@ class Campaign:
             of `history` and call `undo` again if that is the event to undo.
         """
         replica = self._replica
-        with replica.store.within(timeout), replica.acting():
+        with replica.store.within(None), replica.acting():
             events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
             undone = Rewrites.of(events).undone
             expired = {event.number for event in events if event.body.get("expired")}
@@ -947,7 +873,7 @@ class Campaign:
                 raise AssertionError("a write with an expected number is stored or raises an error")
             return row_of(target, replica.of.labels, True)
 
-    def forget(self, name: Hashable, *, timeout: float | None = None) -> None:
+    def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
 
         Names are in a table of their own; the events and snapshots hold their numbers only. Erase the name
@@ -957,8 +883,6 @@ class Campaign:
         ----------
         name : hashable
             The name of a person or an item; that of a tie is erased with its ends.
-        timeout : float, optional
-            The number of seconds to wait for the database.
 
         Raises
         ------
@@ -966,19 +890,18 @@ class Campaign:
             If the campaign does not have the name.
         """
         replica = self._replica
-        with replica.store.within(timeout), replica.acting():
+        with replica.store.within(None), replica.acting():
             place = replica.of.texts.known_place(name)
             if place is None:
                 raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
-            while True:
+            is_erased = False
+            while not is_erased:
                 event = replica.event("forget", None, {"name": place}, self._author)
-                if replica.store.forget(place, forgotten(place), event):
-                    replica.take([event])
-                    return
+                is_erased = replica.store.forget(place, forgotten(place), event)
                 replica.catch_up()
 
-    def signed(self, author: str | None) -> Campaign:
-        """Return this campaign with another author of further events.
+    def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
+        """Return this campaign with another author of further events, and on the events that were read.
 
         Both objects share the state and the connection, so that a server can use one for each user.
 
@@ -986,6 +909,10 @@ class Campaign:
         ----------
         author : str or None
             The name that each further event contains; None for no name.
+        n_events : int, optional
+            The number of events, ``len(history())``, if the next action was decided on them. It raises
+            `cmab.errors.NewerEventsError` if the campaign has others. The number is part of the primary key
+            of the next event, so no other process can act in between.
 
         Raises
         ------
@@ -999,49 +926,21 @@ class Campaign:
         >>> from oracles import TopK
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     request = campaign.signed("Ann").ask()
+        ...     request = campaign.signed("Ann", n_events=1).ask()
         ...     campaign.history()[-1]["author"]
         'Ann'
         """
-        return self._with(_author=_checked_author(author))
-
-    def expecting(self, n_events: int) -> Campaign:
-        """Return this campaign, whose actions are refused unless it has this number of events.
-
-        The number is part of the primary key of the next event, so no other process can add an event between
-        the comparison and the action. Use this if an action was decided on the events of `history`.
-
-        Parameters
-        ----------
-        n_events : int
-            The number of events, ``len(history())``. The actions of the returned campaign raise
-            `cmab.errors.NewerEventsError` if there are newer events.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     decided = campaign.expecting(len(campaign.history()))
-        ...     decided.ask().number
-        0
-        """
-        return self._with(_expected=integer("n_events", n_events, 0))
-
-    def _with(self, **changes: Any) -> Campaign:
-        """Return this campaign with other attributes, on the same store and state."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, **changes)
+        other.__dict__.update(self.__dict__, _author=_checked_author(author))
+        other._expected = None if n_events is None else integer("n_events", n_events, 0)
         return other
 
     def close(self) -> None:
         """Close the connections to the database; the next call opens them again."""
         self._replica.store.close()
 
-    def _act(self, made: Callable[[], list[Event]]) -> list[Event]:
-        """Store the events that `made` returns for the latest state, and return them."""
+    def _act(self, made: Callable[[], list[Event]]) -> None:
+        """Store the events that `made` returns for the latest state."""
         replica = self._replica
         with replica.acting():
             if replica.is_stale:
@@ -1053,10 +952,8 @@ class Campaign:
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events:
-                    return []
-                if stored := replica.write(events, expected=self._expected):
-                    return stored
+                if not events or replica.write(events, expected=self._expected):
+                    return
 
     def _pending_event(self, ticket: Any) -> Event:
         """Return the event of a pending ticket, or the error of a ticket that is not."""
@@ -1068,18 +965,17 @@ class Campaign:
                 )
             return next(iter(pending.values()))
         number = _number_of(ticket)
-        found = pending.get(number)
-        if found is None:
+        if number not in pending:
             raise self._not_pending(number)
-        self._check_own(ticket, found)
-        return found
+        self._check_own(ticket)
+        return pending[number]
 
-    def _check_own(self, ticket: Any, event: Event) -> None:
+    def _check_own(self, ticket: Any) -> None:
         """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
         if isinstance(own, Ticket) and own.session != self._replica.of.first["token"]:
             raise UnknownTicketError(
-                f"ticket must be of this campaign, got number {event.ticket} of another one"
+                f"ticket must be of this campaign, got number {own.number} of another one"
             )
 
     def _not_pending(self, number: int) -> ValueError:
@@ -1091,9 +987,8 @@ class Campaign:
             )
         if told is not None:
             return OtherReportError(f"ticket must be pending, got {number}, which was reported before")
-        if is_cancelled:
-            return ClosedTicketError(f"ticket must be pending, got {number}, which was cancelled")
-        return ClosedTicketError(f"ticket must be pending, got {number}, which has expired")
+        why = "was cancelled" if is_cancelled else "has expired"
+        return ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
 
     def _course_of(self, number: int) -> tuple[Event | None, Event | None, bool]:
         """Return the ask of a ticket, its standing report, and whether it was cancelled by hand."""
@@ -1131,53 +1026,51 @@ class Campaign:
             if found is None or (kind == "tell" and told is None and is_cancelled):
                 raise self._not_pending(number)
             if kind == "correct" and told is None:
-                why = (
-                    "which is still pending; tell() reports it" if not is_cancelled else "which was cancelled"
-                )
-                raise ValueError(f"ticket must be one that was reported, got {number}, {why}")
+                why = "was cancelled" if is_cancelled else "is still pending; tell() reports it"
+                raise ValueError(f"ticket must be one that was reported, got {number}, which {why}")
             asked = found
-            self._check_own(ticket, asked)
+            self._check_own(ticket)
         assert asked.ticket is not None
         of_ticket = of.ticket(asked.ticket, asked.body)
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)
-        try:
-            if feedback.is_hidden:
-                check_hidden(feedback, self.policy)
-            check_feedback(feedback, of_ticket, self.policy, self.support)
-        except StrangeArms as error:
-            names = [of.arms.own[arm] for arm in error.args[1]]
-            played = [of.choices.own[entry] for entry in of_ticket.super_arm]
-            raise ValueError(
-                f"outcomes must be of base arms that ticket {asked.ticket}, {shown(played)}, can trigger, got"
-                f" also {shown(names)}"
-            ) from None
-        if isinstance(feedback, CascadeFeedback) and prior_of(self.policy) is not None:
-            _ = feedback.problem  # raises an error if no outcomes explain the report
+        self._check_report(feedback, of_ticket)
         body = of.report_body(feedback)
         if kind == "correct":
             assert told is not None
-            self._check_learnable(feedback, of_ticket)
+            # A policy that cannot learn from the correction raises its error before it is stored.
+            plain = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
+            self.policy.update(replica.replay.twin().state, plain, of_ticket, np.random.default_rng(0))
             body["line"] = told.number
         elif told is not None:
-            self._refuse_again(asked.ticket, told.body, body)
+            kept = told.body
+            if kept["names"] != of.line:
+                kept = of.report_body(of.feedback(kept, asked.body))
+            if {name: value for name, value in kept.items() if name != "line"} == body:
+                raise SameReportError(
+                    f"ticket must be pending, got {asked.ticket}, which was reported with this content"
+                )
+            raise OtherReportError(
+                f"ticket must be pending, got {asked.ticket}, which was reported before with other content;"
+                " correct() replaces the report"
+            )
         return replica.event(kind, asked.ticket, body, self._author, after=after, key=key)
 
-    def _refuse_again(self, number: int, told: Body, body: Body) -> None:
-        """Raise the error of a second report."""
-        kept = {name: value for name, value in told.items() if name != "line"}
-        if kept == body:
-            raise SameReportError(
-                f"ticket must be pending, got {number}, which was reported with this content"
-            )
-        raise OtherReportError(
-            f"ticket must be pending, got {number}, which was reported before with other content; correct()"
-            " replaces the report"
-        )
-
-    def _check_learnable(self, feedback: Feedback, ticket: Ticket) -> None:
-        """Raise the error of a policy that cannot learn from a correction, before it is stored."""
-        told = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
-        self.policy.update(self._replica.replay.twin().state, told, ticket, np.random.default_rng(0))
+    def _check_report(self, feedback: Feedback, ticket: Ticket) -> None:
+        """Raise the error of a report that cannot be true, or that the policy cannot learn from."""
+        of = self._replica.of
+        try:
+            if feedback.is_hidden:
+                check_hidden(feedback, self.policy)
+            check_feedback(feedback, ticket, self.policy, self.support)
+        except StrangeArms as error:
+            names = [of.arms.own[arm] for arm in error.args[1]]
+            played = [of.choices.own[entry] for entry in ticket.super_arm]
+            raise ValueError(
+                f"outcomes must be of base arms that ticket {ticket.number}, {shown(played)}, can trigger,"
+                f" got also {shown(names)}"
+            ) from None
+        if isinstance(feedback, CascadeFeedback) and prior_of(self.policy) is not None:
+            _ = feedback.problem  # raises an error if no outcomes explain the report
 
 
 def _generator(rng: Seed) -> np.random.Generator:
@@ -1185,9 +1078,7 @@ def _generator(rng: Seed) -> np.random.Generator:
 
 
 def _number_of(ticket: Any) -> int:
-    if isinstance(ticket, Request | Ticket):
-        return ticket.number
-    return integer("ticket", ticket)
+    return ticket.number if isinstance(ticket, Request | Ticket) else integer("ticket", ticket)
 
 
 def _checked_author(author: Any) -> str | None:
@@ -1203,30 +1094,20 @@ def _checked_key(key: Any) -> str:
     return key
 
 
-def _checked_age(name: str, value: Any) -> timedelta | int | None:
-    """Return a validated age: a time, a number of rounds, or None."""
-    if value is None or isinstance(value, timedelta):
-        if value is not None and value < timedelta(0):
-            raise ValueError(f"{name} must be a time of at least 0, got {value}")
-        return value
-    return integer(name, value, 0)
-
-
 def _age_body(age: timedelta | int | None) -> Any:
-    return {"seconds": age.total_seconds()} if isinstance(age, timedelta) else age
+    """Return a valid age for an event: a number of rounds, the seconds of a time, or None."""
+    if isinstance(age, timedelta):
+        return {"seconds": real("expires", age.total_seconds(), 0.0)}
+    return None if age is None else integer("expires", age, 0)
 
 
-def _age_of(body: Any) -> timedelta | int | None:
-    return timedelta(seconds=body["seconds"]) if isinstance(body, dict) else body
-
-
-def _older(replay: Replay, limit: timedelta | int) -> list[int]:
-    """Return the pending tickets that are at least as old as `limit`, the oldest first.
-
-    The age of a ticket in rounds is the number of tickets that were issued after it.
-    """
-    if isinstance(limit, timedelta):
-        latest = time.time() - limit.total_seconds()
+def _expired(replay: Replay) -> Sequence[int]:
+    """Return the pending tickets that are at least as old as tickets may be, the oldest first."""
+    limit = replay.of.last["expires"]
+    if limit is None:
+        return ()
+    if isinstance(limit, dict):
+        latest = time.time() - limit["seconds"]
         return sorted(number for number, event in replay.pending.items() if event.at <= latest)
     return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
 
@@ -1239,3 +1120,12 @@ def _numbered(place: int) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         error.args = (f"report {place}: {error}", *error.args[1:])
         raise
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of the history for JSON, in which mappings with names become lists of pairs."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(part) for key, part in value.items()}
+        return [[_plain(key), _plain(part)] for key, part in value.items()]
+    return list(map(_plain, value)) if isinstance(value, list | tuple) else value

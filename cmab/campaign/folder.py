@@ -75,7 +75,7 @@ class CampaignFolder:
         is_new: bool = False,
         problem: Problem | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._author = Path(path), signature(author)
         if not (self.path / FILE).is_file():
             raise ValueError(
                 f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
@@ -307,8 +307,8 @@ class CampaignFolder:
         If a block of `reading` has read the events, the action is refused if the campaign has newer events.
         """
         found, self._history = self._history, None
-        campaign = self.campaign if author is None else self.campaign.signed(signature(author))
-        return campaign if found is None else campaign.expecting(len(found))
+        by = self._author if author is None else signature(author)
+        return self.campaign.signed(by, n_events=None if found is None else len(found))
 
     def _asked(self, of: Round, report: Report) -> tuple[Hashable, ...]:
         """Return the people that were really asked and came."""

@@ -199,12 +199,7 @@ def feedback_of(
     report: dict[str, Any], ticket: Ticket, policy: Policy[Any], arms: Names, reward: float
 ) -> Feedback:
     """Return the feedback, by number, of the arguments of `Campaign.tell`, which are by name."""
-    outcomes, costs = report.pop("outcomes", None), report.pop("costs", None)
-    seen = report
-    if costs is not None and (seen or isinstance(outcomes, Feedback) or ticket.pulls != 1):
-        raise ValueError(
-            f"costs must be passed with outcomes by name, or be part of the Feedback, got {shown(costs)}"
-        )
+    outcomes, seen = report.pop("outcomes", None), report
     if outcomes is None and not seen and not np.isnan(reward):
         return Feedback([], [], reward=reward)  # only the reward is known
     if (outcomes is None) == (not seen):
@@ -226,12 +221,10 @@ def feedback_of(
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
-    return _by_name(ticket, _pairs(outcomes), arms, reward, costs)
+    return _by_name(ticket, _pairs(outcomes), arms, reward)
 
 
-def _by_name(
-    ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float, costs: Any
-) -> Feedback:
+def _by_name(ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:
     """Return the feedback of outcomes by name."""
     names, values = zip(*pairs, strict=True) if pairs else ((), ())
     arms = named.find(names)
@@ -241,10 +234,7 @@ def _by_name(
                 raise ValueError(
                     f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
                 )
-        if costs is None and set(map(type, values)) == {float}:  # the usual case: the arrays are plain
-            return Feedback(np.array(arms), np.array(values), reward=reward)
-        rows = None if costs is None else _costs(named, arms, _pairs(costs, "costs"))
-        return Feedback(arms, list(values), reward=reward, costs=rows or None)
+        return Feedback(arms, list(values), reward=reward)
     for name, drawn_of in pairs:
         if np.shape(drawn_of) != (ticket.pulls,):
             raise ValueError(
@@ -255,24 +245,14 @@ def _by_name(
     return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
 
 
-def _costs(named: Names, arms: list[int], pairs: list[tuple[Any, Any]]) -> list[Any]:
-    """Return the resource use of each of these arms, from pairs of names and numbers."""
-    found = named.find([name for name, _ in pairs])
-    rows = {arm: used for arm, (_, used) in zip(found, pairs, strict=True)}
-    if set(rows) != set(arms):
-        names = [named.own[arm] for arm in sorted(set(rows) ^ set(arms))]
-        raise ValueError(f"costs must have the same arms as outcomes, got a difference in {shown(names)}")
-    return [rows[arm] for arm in arms]
-
-
-def _pairs(outcomes: Any, what: str = "outcomes") -> list[tuple[Any, Any]]:
+def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:
     """Return the pairs of names and outcomes in a mapping, or in a list of pairs as JSON has them."""
     if isinstance(outcomes, str) or not isinstance(outcomes, Collection):
-        raise TypeError(f"{what} must be a mapping of names to {what}, got {shown(outcomes)}")
+        raise TypeError(f"outcomes must be a mapping of names to outcomes, got {shown(outcomes)}")
     pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(
-                f"{what} must be a mapping of names to {what}, or a list of such pairs, got {shown(pair)}"
+                f"outcomes must be a mapping of names to outcomes, or a list of such pairs, got {shown(pair)}"
             )
     return pairs

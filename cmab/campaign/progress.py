@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
+from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.files import Problem
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.posterior import Beliefs
@@ -335,9 +336,6 @@ def inert(value: object) -> object:
 
 # Sentences
 
-#: The sentence instead of a bound that says nothing.
-TOO_EARLY = "It is too early to tell how much more another choice would bring."
-
 
 def counted(number: float, one: str, more: str | None = None) -> str:
     """Return a number with its noun.
@@ -371,15 +369,19 @@ def outcome_in_words(of: Round, *, is_network: bool) -> str:
     return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
 
 
-def is_telling(folder: CampaignFolder, gap: float) -> bool:
-    """Return whether a bound on the gain of a better choice says more than the range of the results.
+def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
+    """Return the certificate of the best choice, if its bound says more than the range of the results.
 
     The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
     network, all results include the people asked.
     """
     k = folder.options.k
     widest = len(folder.problem.names.labels) - k if folder.is_network else k * folder.options.largest
-    return gap < 0.9 * widest
+    try:
+        found = folder.campaign.regret_bound()
+    except ValueError:  # a choice of other people was played, so the optimum differs
+        return None
+    return found if found.exact_gap < 0.9 * widest else None
 
 
 def summary_lines(folder: CampaignFolder) -> Iterator[str]:
@@ -408,12 +410,12 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     if folder.is_network:
         about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
     yield from ["", about, *aligned(_people(folder)[:_MOST])]
-    certificate = folder.campaign.summary().certificate if reported else None
-    if certificate is None or not math.isfinite(certificate.exact_gap):
+    if not reported:
         return
     yield ""
-    if not is_telling(folder, certificate.exact_gap):
-        yield TOO_EARLY
+    certificate = bound_of(folder)
+    if certificate is None:
+        yield "It is too early to tell how much more another choice would bring."
         return
     if any(of.joined is not None for of in reported):
         yield "The next sentence uses only results of ties that are certain."

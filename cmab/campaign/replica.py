@@ -107,9 +107,9 @@ class Replica:
                 pass
         return self.replay
 
-    def current(self, timeout: float | None = None) -> Replay:
+    def current(self) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
-        with self.store.within(timeout):
+        with self.store.within(None):
             self.known()
             if self._lock.acquire(blocking=False):
                 try:

@@ -574,54 +574,6 @@ def _reason(error: Any) -> str:
     return " ".join(str(error).split())
 
 
-def copy_campaign(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Copy all events of a campaign to a new campaign in a file or a database.
-
-    The events keep their numbers and times. The source can be in use; events that it gets later are not
-    copied. To move a campaign, first stop all its processes.
-
-    Parameters
-    ----------
-    source, target : str or path-like
-        The paths or the URLs of the campaigns, as in `Campaign`. The target must not exist.
-
-    Returns
-    -------
-    int
-        The number of copied events.
-
-    Raises
-    ------
-    ValueError
-        If the source is damaged or is not a campaign, or if the target exists.
-    OSError
-        If the source cannot be read or the target cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign, copy_campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     first, second = pathlib.Path(folder, "first.db"), pathlib.Path(folder, "second.db")
-    ...     request = Campaign(CUCB(TopK(5, k=2)), first, rng=0).ask()
-    ...     copied = copy_campaign(first, second)
-    ...     copied, Campaign(CUCB(TopK(5, k=2)), second).pending
-    (2, (0,))
-    """
-    old, new = Store(source), Store(target)
-    try:
-        if not old.exists():
-            raise ValueError(f"source must be a campaign, got {old.where}, which has none")
-        events = list(old.read())
-        if new.exists() or not new.create(events, old.names()):
-            raise ValueError(f"target must be a new campaign, got {new.where}, which exists")
-    finally:
-        old.close()
-        new.close()
-    return len(events)
-
-
 class _Calls:
     """The running calls of SQLite in this process, which a fork waits for.
 

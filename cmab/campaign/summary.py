@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Hashable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.names import Names, Texts
-from cmab.campaign.replay import Body, Labels, Replay, Standing, in_order, rows_of, standing_of
+from cmab.campaign.replay import Body, Labels, Standing, Translation, in_order, rows_of, standing_of
 from cmab.feedback import Context, Feedback
 from cmab.offline.log import Log, LoggedRound, written
 from cmab.statistics import ArmStatistics
 
 if TYPE_CHECKING:
-    from cmab.campaign.campaign import Campaign
+    pass
 
 _IN_WORDS = 10
 
@@ -57,9 +53,6 @@ class Summary:
         not depend on the policy.
     noun : str
         The word for base arms: ``"ties"`` or ``"base arms"``.
-    certificate : RegretCertificate or None
-        The bounds of `Campaign.regret_bound`; None if no round was reported, if `delta` is None, or if the
-        campaign has no certificate. `Campaign.regret_bound` then raises an error that gives the reason.
 
     Examples
     --------
@@ -82,7 +75,6 @@ class Summary:
     n_arms: int
     learned: tuple[Learned, ...]
     noun: str = "base arms"
-    certificate: RegretCertificate | None = None
 
     def __str__(self) -> str:
         parts = [
@@ -94,30 +86,11 @@ class Summary:
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
-        lines += self._loss()
         lines += _listed(
             f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
             [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
         )
         return "\n".join(lines)
-
-    def _loss(self) -> list[str]:
-        """Return the sentences of the certificate that give a bound."""
-        found = self.certificate
-        if found is None:
-            return []
-        n, names = len(found.choice), [str(written(label)) for label in found.labels]
-        best = "the best super arm"
-        if self.noun == "ties":
-            best = f"the best {n:,} people" if n > 1 else "the best person"
-        more = f" and {n - _IN_WORDS:,} more" if n > _IN_WORDS else ""
-        present = f"{', '.join(names[:_IN_WORDS])}{more}, the best by the present means"
-        lines = []
-        if math.isfinite(found.exact_gap):
-            lines.append(found.gap_in_words(best, present))
-        if math.isfinite(found.exact_regret) and found.method != "no rewards":
-            lines.append(found.regret_in_words(best))
-        return lines
 
 
 def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
@@ -128,18 +101,12 @@ def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
-def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summary:
-    """Return the summary of all rounds, with a certificate at `delta` unless it is None."""
-    of = replay.of
-    tickets = list(standing_of(rows_of(list(campaign._replica.store.read()), of.labels)))
+def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
+    """Return the summary of the rounds of a history."""
+    tickets = list(standing_of(history))
     reports = [each.told for each in tickets if each.told is not None]
     rewards = [row["reward"] for row in reports if "reward" in row]
     states = Counter(each.state for each in tickets)
-    certificate = None
-    if delta is not None and reports:
-        # The reasons are states of other types, unbounded outcomes, and contexts that change the optimum.
-        with suppress(TypeError, ValueError):
-            certificate = campaign.regret_bound(delta=delta)
     return Summary(
         told=len(reports),
         pending=states["pending"],
@@ -149,7 +116,6 @@ def summary_of(campaign: Campaign, replay: Replay, delta: float | None) -> Summa
         n_arms=len(of.arms.own),
         learned=_learned(of.arms, reports),
         noun="ties" if of.has_ties else "base arms",
-        certificate=certificate,
     )
 
 
@@ -249,31 +215,3 @@ def _context(body: Body, labels: Labels, orders: tuple[Names, Names]) -> Context
         if "rows" not in part:
             parts[name] = in_order(part, names.numbers(listed), len(names.own))
     return Context(**parts) if parts else None
-
-
-def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
-    """Write the rounds of a campaign as CSV or Parquet, or its events as lines of JSON."""
-    target = Path(path)
-    if target.suffix == ".jsonl":
-        lines = [json.dumps(_plain(row), ensure_ascii=False) for row in campaign.history()]
-        target.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        return
-    rounds = read_campaign(campaign.address, timeout=campaign._replica.store.left())
-    if target.suffix == ".csv":
-        rounds.to_csv(target)
-    elif target.suffix == ".parquet":
-        frame = rounds.to_frame()
-        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
-            frame[name] = frame[name].map(str, na_action="ignore")
-        frame.to_parquet(target)
-    else:
-        raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of the history for JSON, in which mappings with names become lists of pairs."""
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {key: _plain(part) for key, part in value.items()}
-        return [[_plain(key), _plain(part)] for key, part in value.items()]
-    return list(map(_plain, value)) if isinstance(value, list | tuple) else value

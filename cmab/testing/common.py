@@ -523,10 +523,3 @@ def seeded_globally(times: int) -> Iterator[int]:
     finally:
         np.random.set_state(held[0])  # noqa: NPY002
         random.setstate(held[1])
-
-
-def twice(thing: Any) -> Any:
-    """Return a copy of an object as worker processes receive it."""
-    import cloudpickle
-
-    return cloudpickle.loads(cloudpickle.dumps(thing))

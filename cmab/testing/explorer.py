@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,10 @@ from cmab.testing.common import (
 from cmab.testing.learner import (
     LearnerSubject,
     check_aliasing,
-    check_copies,
     check_counts,
     check_determinism,
     check_feedback,
     check_memory,
-    check_new_states,
     check_report_order,
     check_saving,
     check_state,
@@ -73,17 +70,6 @@ class Hard(Environment):
             return self.means[arms] + self.noise * rng.standard_normal(len(arms))
         low, high = self.support
         return np.where(rng.random(len(arms)) < self.fractions[arms], high, low)
-
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        counts = np.broadcast_to(pulls, arms.shape)
-        if self.noise is not None:
-            sums = rng.normal(counts * self.means[arms], self.noise * np.sqrt(counts))
-            apart = np.where(counts > 1, rng.chisquare(np.maximum(counts - 1, 1)), 0.0)
-            return sums, sums**2 / counts + self.noise**2 * apart
-        hits, (low, high) = rng.binomial(counts, self.fractions[arms]), self.support
-        return low * (counts - hits) + high * hits, low**2 * (counts - hits) + high**2 * hits
 
 
 class ExplorerSubject(LearnerSubject):
@@ -141,23 +127,6 @@ def check_form(subject: ExplorerSubject) -> str:
     return f"{tried} requests"
 
 
-def check_steps(subject: ExplorerSubject) -> str:
-    """`step` returns no arms if `is_done` is true, and otherwise those of `select`."""
-    explorer = subject.explorer
-    if type(explorer).step is Explorer.step:
-        raise NotTried("step is not defined")
-    state, tried = explorer.initial_state(subject.rng(0, 0)), 0
-    for _ in subject.timed(subject.run(state=state, rounds=300)):
-        stepped = entries(explorer.step(deepcopy(state), subject.rng(1)), explorer.n_arms)
-        expected = np.empty(0, np.int64)
-        if not explorer.is_done(state):
-            expected = subject.select(deepcopy(state), subject.rng(1))
-        text = "step returned {}, but is_done and select lead to {}"
-        require(np.array_equal(np.sort(stepped), np.sort(expected)), text, stepped, expected)
-        tried += 1
-    return f"{tried} states"
-
-
 def check_budget(subject: ExplorerSubject) -> str:
     """An explorer with a `budget` requests no more outcomes than the budget, and then stops."""
     budget = getattr(subject.explorer, "budget", None)
@@ -171,17 +140,6 @@ def check_budget(subject: ExplorerSubject) -> str:
         raise NotTried("the run did not end in the given time")
     require(subject.explorer.is_done(state), "the budget is spent, but is_done is false")
     return f"{used} of {budget} outcomes"
-
-
-def check_ending(subject: ExplorerSubject) -> str:
-    """An explorer that declares `is_bounded` ends, also if all outcomes are equal."""
-    if not subject.explorer.is_bounded:
-        raise NotTried("the explorer does not declare is_bounded")
-    fractions = np.full(subject.explorer.n_arms, 0.0)
-    for world in (subject.environment, Hard(subject.explorer, _support(subject), fractions)):
-        found = identify(subject.explorer, world, rng=subject.seed)
-        require(found.stopped.all(), "a run did not stop after {} outcomes", int(found.samples[0]))
-    return "2 runs"
 
 
 def _support(subject: ExplorerSubject) -> tuple[float, float]:
@@ -292,38 +250,21 @@ def check_intervals(subject: ExplorerSubject) -> str:
     return f"{runs} runs, {stopped} certificates"
 
 
-def check_certificates(subject: ExplorerSubject) -> str:
-    """`is_certified` is true only if the stopping rule holds and the explorer is proven."""
-    explorer, tried = subject.explorer, 0
-    state = explorer.initial_state(subject.rng(0, 0))
-    for _ in subject.timed(subject.run(state=state, rounds=200)):
-        certified = explorer.is_certified(state)
-        good = not certified or (explorer.is_done(state) and explorer.is_proven)
-        require(good, "is_certified is true, but is_done is false, or is_proven is")
-        tried += 1
-    return f"{tried} states"
-
-
 EXPLORER_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_declaration,
     check_form,
     check_determinism,
     check_state,
-    check_new_states,
     check_memory,
     check_feedback,
     check_aliasing,
     check_counts,
     check_report_order,
     check_saving,
-    check_copies,
-    check_steps,
     check_budget,
-    check_ending,
     check_answers,
     check_errors,
     check_intervals,
-    check_certificates,
 )
 
 

@@ -25,7 +25,6 @@ from cmab.testing.common import (
     entries,
     require,
     seeded_globally,
-    twice,
 )
 
 #: Rounds of the runs that are compared, and of those with a copy of each state.
@@ -163,18 +162,6 @@ def check_state(subject: LearnerSubject) -> str:
     return f"{tried} states"
 
 
-def check_new_states(subject: LearnerSubject) -> str:
-    """Every call of `initial_state` returns a new state, independent of everything learned before."""
-    first = subject.new_state(1)
-    before, second = deepcopy(first), subject.new_state(1)
-    for _ in subject.timed(subject.run(state=second)):
-        pass
-    for other in (first, subject.new_state(1)):
-        found = difference(before, other)
-        require(not found, "learning in one state changed another one: {}", found)
-    return "3 states"
-
-
 def check_memory(subject: LearnerSubject) -> str:
     """Two runs that take turns are the same as each of them alone: all that was learned is in the state."""
     alone = [[each.super_arm for each in subject.timed(subject.run(seed=seed))] for seed in (0, 5)]
@@ -228,15 +215,6 @@ def check_aliasing(subject: LearnerSubject) -> str:
         require(np.array_equal(again, expected), "overwriting an answer changed it to {}", again)
         tried += 1
     return f"{tried} states"
-
-
-def check_copies(subject: LearnerSubject) -> str:
-    """A pickled copy, which worker processes receive, gives the same run."""
-    rounds = subject.run(learner=twice(subject.learner))
-    for t, (one, two) in enumerate(zip(subject.sample, rounds, strict=False)):
-        text = "in round {}, a copy selected {} instead of {}"
-        require(np.array_equal(one.super_arm, two.super_arm), text, t + 1, two.super_arm, one.super_arm)
-    return f"{len(subject.sample)} rounds"
 
 
 def session_run(session: Session[Any], subject: LearnerSubject, seed: int, rounds: int) -> list[IntArray]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.oracle import LinearOracle, Oracle, smoothness_of
+from cmab.oracle import LinearOracle, Oracle
 from cmab.testing.common import (
     ROUNDING,
     Level,
@@ -28,7 +28,6 @@ from cmab.testing.common import (
     require,
     run_checks,
     seeded_globally,
-    twice,
     usual_means,
 )
 from cmab.validation import shown
@@ -268,54 +267,6 @@ def check_guarantee(subject: OracleSubject) -> str:
     return f"{told}, {'all' if subject.exhaustive else len(subject.rivals)} super arms"
 
 
-def check_scale(subject: OracleSubject) -> str:
-    """A linear oracle solves or rejects small, large and negative means, which indices may be."""
-    oracle = subject.oracle
-    if not oracle.is_linear or not oracle.is_exact:
-        raise NotTried("the oracle is not linear, or not exact")
-    tried = []
-    for factor in (1e-6, 1e3, 1e6) if subject.low == 0 else ():
-        for means in subject.timed(subject.problems[3:20]):
-            fault = _rejected_or_short(subject, factor * means)
-            if fault is None:
-                break
-            require(not fault, "{} (means times {:g})", fault, factor)
-        else:
-            tried.append(f"times {factor:g}")
-    shift = -(subject.low + subject.high) / 2
-    if getattr(oracle, "least_mean", -np.inf) <= subject.low + shift:
-        told = _check_negative(subject, shift)
-        tried += [told] if told else []
-    return ", ".join(tried) or "all are rejected"
-
-
-def _rejected_or_short(subject: OracleSubject, means: FloatArray) -> str | None:
-    """Return the fault of an answer, '' if there is none, and None if the oracle rejects the means."""
-    try:
-        answer = subject.oracle.solve(means.copy(), np.random.default_rng(7))
-    except (ValueError, ArithmeticError):
-        return None
-    return subject.is_short(means, entries(answer, subject.oracle.n_choices))
-
-
-def _check_negative(subject: OracleSubject, shift: float) -> str:
-    """Check negative means. An oracle that treats them as 0 in all problems is accepted, and reported."""
-    faults, clips = [], True
-    for means in subject.timed(subject.problems[3:]):
-        moved = means + shift
-        fault = _rejected_or_short(subject, moved)
-        if fault is None:
-            return ""
-        if fault:
-            faults.append(fault)
-        flat = subject.solve(np.maximum(moved, 0.0))
-        clips = clips and np.array_equal(flat, subject.solve(moved))
-    if faults and clips:
-        return "negative means are treated as 0, which least_mean = 0 would declare"
-    require(not faults, "{}; declare least_mean or raise ValueError", faults[0] if faults else "")
-    return "negative"
-
-
 def check_determinism(subject: OracleSubject) -> str:
     """The same means and generator state give the same answer, for any state of the global generators."""
     answers = [[subject.solve(means) for means in subject.problems[:25]] for _ in seeded_globally(4)]
@@ -365,16 +316,6 @@ def check_aliasing(subject: OracleSubject) -> str:
         again = subject.solve(means)
         require(np.array_equal(again, expected), "overwriting an answer changed it to {}", again)
     return f"{len(held)} answers"
-
-
-def check_copies(subject: OracleSubject) -> str:
-    """A pickled copy, which worker processes receive, gives the same answers."""
-    other = twice(subject.oracle)
-    for means in subject.timed(subject.problems[:20]):
-        expected = subject.solve(means)
-        answer = entries(other.solve(means.copy(), np.random.default_rng(7)), subject.oracle.n_choices)
-        require(np.array_equal(answer, expected), "a copy returned {} instead of {}", answer, expected)
-    return "20 means"
 
 
 def check_compiled(subject: OracleSubject) -> str:
@@ -457,30 +398,6 @@ def check_triggering(subject: OracleSubject) -> str:
         text = "the reward of {} changes from {:.9g} to {:.9g} with means of arms outside triggered_arms {}"
         require(abs(here - there) <= ROUNDING * (1 + abs(here)), text, arm, here, there, triggered)
     return f"{len(subject.problems)} super arms"
-
-
-def check_smoothness(subject: OracleSubject) -> str:
-    """If all means change by at most x, a reward changes by at most ``smoothness()(x)``."""
-    oracle, rng = subject.oracle, subject.rng(8)
-    smoothness = smoothness_of(oracle)
-    if smoothness is None:
-        raise NotTried("no smoothness is declared")
-    for means, other in subject.timed(zip(subject.problems, reversed(subject.problems), strict=True)):
-        arm = subject.rivals[rng.integers(len(subject.rivals))]
-        near = means + rng.random() * (other - means)
-        change = abs(oracle.expected_reward(arm, means) - oracle.expected_reward(arm, near))
-        triggered = oracle.triggered_arms(arm)
-        moved = np.abs(near - means)
-        most = smoothness(float(moved[triggered].max(initial=0.0)))
-        text = "the reward of {} changes by {:.6g} between means {} and {}, but smoothness() permits {:.6g}"
-        require(change <= most + 1e-6 * (1 + change), text, arm, change, means, near, most)
-        chances = oracle.triggering_probabilities(arm, means)
-        if smoothness.modulated is not None and chances is not None:
-            most = smoothness.modulated * float((chances * moved).sum())
-            require(
-                change <= most + 1e-6 * (1 + change), text + " (modulated)", arm, change, means, near, most
-            )
-    return f"{len(subject.problems)} pairs"
 
 
 def check_labels(subject: OracleSubject) -> str:
@@ -596,29 +513,6 @@ def check_gaps(subject: OracleSubject) -> str:
     return f"{tried} means"
 
 
-def check_root(subject: OracleSubject) -> str:
-    """`solve_root` maximises the sum of means plus the root of a sum (costs: minus the root)."""
-    oracle: Any = subject.oracle
-    if not oracle.is_linear:
-        raise NotTried("the oracle is not linear")
-    rng, tried = subject.rng(9), 0
-    for means in subject.timed(subject.problems[:15]):
-        squares = rng.random(oracle.n_arms) * rng.choice([0.1, 1.0])
-        try:
-            answer = oracle.solve_root(means.copy(), squares.copy(), np.random.default_rng(7))
-        except TypeError as error:
-            raise NotTried("solve_root needs solve_constrained") from error
-        found = entries(answer, oracle.n_arms)
-        value = subject.sign * means[found].sum() + math.sqrt(squares[found].sum())
-        values = subject.sign * subject.rewards(means) + np.sqrt(subject._members @ squares)
-        at = int(values.argmax())
-        text = "solve_root returned {} of value {:.9g}, but {} has {:.9g} for means {} and squares {}"
-        good = value >= values[at] - 1e-8 * (1 + abs(value))
-        require(good, text, found, value, subject.rivals[at], values[at], means, squares)
-        tried += 1
-    return f"{tried} problems"
-
-
 ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_declaration,
     check_form,
@@ -626,22 +520,18 @@ ORACLE_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_membership,
     check_sense,
     check_guarantee,
-    check_scale,
     check_determinism,
     check_memory,
     check_input,
     check_aliasing,
-    check_copies,
     check_compiled,
     check_rewards,
     check_monotonicity,
     check_triggering,
-    check_smoothness,
     check_labels,
     check_availability,
     check_constraints,
     check_gaps,
-    check_root,
 )
 
 

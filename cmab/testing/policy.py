@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -35,12 +34,10 @@ from cmab.testing.learner import (
     ROUNDS,
     LearnerSubject,
     check_aliasing,
-    check_copies,
     check_counts,
     check_determinism,
     check_feedback,
     check_memory,
-    check_new_states,
     check_report_order,
     check_saving,
     check_state,
@@ -166,23 +163,6 @@ class PolicySubject(LearnerSubject):
             raise NotTried("one super arm is the best in all worlds")
         return pair
 
-    @cached_property
-    def rivals(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Arms of the best super arm of one world only, those of the other only, and those of both."""
-        first, second = (world.best() for world in self.worlds)
-        return np.setdiff1d(first, second), np.setdiff1d(second, first), np.intersect1d(first, second)
-
-    def teach(self, state: Any, arms: IntArray, fractions: FloatArray, rounds: int) -> None:
-        """Report outcomes of `arms` with these averages: sets of arms that need not be super arms."""
-        low, high = self.support
-        before = (np.arange(rounds)[:, None] * fractions[arms] + 0.5).astype(int)
-        after = ((np.arange(rounds) + 1)[:, None] * fractions[arms] + 0.5).astype(int)
-        rng = self.rng(21)
-        for number, hits in enumerate(after - before):
-            outcomes = np.where(hits > 0, high, low).astype(float)
-            feedback = Feedback(arms, outcomes, reward=float(outcomes.sum()))
-            self.policy.update(state, feedback, Ticket(number, arms), rng)
-
 
 def check_declaration(subject: PolicySubject) -> None:
     """The policy has an oracle, and `support` is an interval."""
@@ -234,52 +214,6 @@ def check_unobserved(subject: PolicySubject) -> str:
     if not tried:
         raise NotTried("no round shows two outcomes, or such reports are rejected")
     return f"{tried} reports"
-
-
-def check_empty_reports(subject: PolicySubject) -> str:
-    """A report without arms or without a reward leaves numbers in the state, and the policy plays on."""
-    policy, rng, tried = subject.policy, subject.rng(34), 0
-    state = policy.initial_state(rng)
-    for number, each in enumerate(subject.timed(subject.run(state=state, rounds=20))):
-        report = Feedback([], []) if number % 2 else Feedback([], [], reward=each.feedback.reward)
-        if each.feedback.used is not None:
-            report = Feedback([], [], used=0.0 * each.feedback.used)
-        before = dict(leaves(deepcopy(state)))
-        try:
-            policy.update(state, report, each.ticket, rng)
-        except ValueError:
-            continue
-        tried += 1
-        for name, value in leaves(state):
-            held = before.get(name)
-            if isinstance(value, np.ndarray | float) and isinstance(held, np.ndarray | float):
-                bad = _has_nan(value) and not _has_nan(held)
-                require(not bad, "a report without arms writes nan to {}", name.lstrip("."))
-        subject.select(state, rng, each.ticket.context)
-    if not tried:
-        raise NotTried("the policy rejects such reports")
-    return f"{tried} reports"
-
-
-def _has_nan(value: Any) -> bool:
-    array = np.asarray(value)
-    return array.dtype.kind == "f" and bool(np.isnan(array).any())
-
-
-def check_tickets(subject: PolicySubject) -> str:
-    """`update` learns from the ticket of the round, not from later selections."""
-    other = subject.state_after(25, seed=6)
-    for state, each in subject.states():
-        at_once = subject.learned(state, each.feedback, each.ticket)
-        for seed in range(3):
-            subject.select(other, subject.rng(35, seed), each.ticket.context)
-        late = subject.learned(state, each.feedback, each.ticket)
-        found = difference(at_once, late)
-        text = (
-            "a report has another effect after select was called for another state; use ticket.super_arm: {}"
-        )
-        require(not found, text, found)
-    return "20 reports"
 
 
 def check_sums(subject: PolicySubject) -> str:
@@ -355,27 +289,6 @@ def check_radius(subject: PolicySubject) -> str:
     text += " many outcomes, but the standard error of a mean is 10 times smaller; good arms are lost"
     require(ratio < 30, text, ratio)
     return "growth with rounds at 400 and 40,000 outcomes"
-
-
-def check_limit(subject: PolicySubject) -> str:
-    """Indices of arms with very many outcomes are in the order of their means, for any counts."""
-    policy: Any = subject.policy
-    rng, n = subject.rng(40), subject.oracle.n_arms
-    if n < 2:
-        raise NotTried("there is one arm")
-    for _ in range(20):
-        counts = rng.choice([10**6, 10**8], n)
-        levels: FloatArray = np.linspace(0.1, 0.9, n) if n <= 9 else np.array([0.2, 0.5, 0.8])
-        fractions = rng.permutation(levels) if n <= 9 else rng.choice(levels, n)
-        state = _written(subject, counts, fractions, int(counts.sum()))
-        order = np.argsort(fractions, kind="stable")
-        gaps = np.diff(fractions[order]) > 0.05
-        draws = [np.asarray(policy.indices(state, rng), float) for _ in range(8)]
-        # A policy that sometimes explores at random has other indices then.
-        good = any((np.diff(indices[order]) > 0)[gaps].all() for indices in draws)
-        text = "indices are {} for means {} of arms with {} outcomes, in another order"
-        require(good, text, draws[0], state.means, counts)
-    return "20 states"
 
 
 def _gain(subject: PolicySubject, rounds: int) -> float:
@@ -510,7 +423,7 @@ def check_context(subject: PolicySubject) -> str:
         for stream in (45, 46):
             rng = subject.rng(stream)
             contexts = [_merged(given, _part(subject, part, rng)) for _ in range(ROUNDS + 1)]
-            state = _experienced(subject)
+            state = subject.state_after(300)
             try:
                 rounds = subject.run(state=state, contexts=contexts.__getitem__)
                 runs.append(([each.super_arm for each in rounds], state))
@@ -530,17 +443,6 @@ def check_context(subject: PolicySubject) -> str:
     return ", ".join(used)
 
 
-def _experienced(subject: PolicySubject) -> Any:
-    """Return a state after many outcomes of all arms if the policy accepts them, otherwise a new state."""
-    state, n = subject.policy.initial_state(subject.rng(47)), subject.oracle.n_arms
-    if subject.shows_arms:
-        try:
-            subject.teach(state, np.arange(n), np.full(n, 0.5), 300)
-        except (*_REFUSALS, AttributeError):  # the policy needs the context of the round
-            return subject.policy.initial_state(subject.rng(47))
-    return state
-
-
 def _merged(given: Context | None, other: Context) -> Context:
     """Return a context with the parts of `given` and those of `other`."""
     parts = ("available", "features", "values", "costs")
@@ -551,60 +453,6 @@ def _merged(given: Context | None, other: Context) -> Context:
     if given is not None and given.features is not None and other.features is not None:
         both["features"] = np.random.default_rng(int(other.features[0, 0] * 1e6)).permutation(given.features)
     return Context(**both)
-
-
-def check_worth(subject: PolicySubject) -> str:
-    """Values and costs of a context lead to the super arms that they make better."""
-    one, two, _ = subject.rivals
-    if not subject.shows_arms or not len(one) or not len(two) or subject.support[0] < 0:
-        raise NotTried("not all outcomes are shown, or super arms or outcomes do not allow it")
-    oracle, n, tried = subject.oracle, subject.oracle.n_arms, []
-    state = subject.policy.initial_state(subject.rng(47))
-    subject.teach(state, np.arange(n), np.full(n, 0.5), 300)
-    if not _tells(subject, one, two):
-        raise NotTried("the policy still explores after 300 outcomes of each arm")
-    for part in ("values", "costs"):
-        gains = []
-        for good, bad in ((one, two), (two, one)):
-            is_large = np.isin(np.arange(n), good) == (part == "values" and oracle.sense == "max")
-            width = subject.support[1] - subject.support[0]
-            numbers = np.where(is_large, 1.0, 0.05) * (1.0 if part == "values" else width)
-            try:
-                given: dict[str, Any] = {part: numbers}
-                gains.append(_preference(subject, state, good, bad, Context(**given)))
-            except _REFUSALS:
-                break
-        if len(gains) == 2:
-            text = "context.{} that makes arms {} better, or arms {}, leads to the others"
-            require(sum(gains) >= 0.2, text, part, one, two)
-            tried.append(part)
-    if not tried:
-        raise NotTried("the policy rejects contexts with values or costs")
-    return " and ".join(tried)
-
-
-def _preference(
-    subject: PolicySubject, state: Any, good: IntArray, bad: IntArray, context: Context | None
-) -> float:
-    """Return how much larger the share of selected arms is among `good` than among `bad`, from -1 to 1."""
-    shares = []
-    for seed in range(10):
-        chosen = subject.select(deepcopy(state), subject.rng(48, seed), context)
-        shares.append(np.isin(good, chosen).mean() - np.isin(bad, chosen).mean())
-    return float(np.mean(shares))
-
-
-def _tells(subject: PolicySubject, one: IntArray, two: IntArray) -> bool:
-    """Return whether the policy prefers arms that are clearly better after as many outcomes."""
-    n, signs = subject.oracle.n_arms, []
-    good, bad = (0.5, 0.025) if subject.oracle.sense == "max" else (0.025, 0.5)
-    for first, second in ((one, two), (two, one)):
-        other = subject.policy.initial_state(subject.rng(47))
-        fractions = np.full(n, bad)
-        fractions[first] = good
-        subject.teach(other, np.arange(n), fractions, 300)
-        signs.append(_preference(subject, other, first, second, None))
-    return min(signs) > 0.9
 
 
 def check_propensities(subject: PolicySubject) -> str:
@@ -624,33 +472,9 @@ def check_propensities(subject: PolicySubject) -> str:
             )
         require(not fault, "{}", fault)
         told += tests
-        # A policy that selects a set in several orders may return the propensity of an order.
-        orders, sets = ({tuple(form(arm)) for arm in drawn} for form in (list, sorted))
-        total = _total_propensity(subject, state, context) if len(orders) == len(sets) else 1.0
-        text = "the propensities of all super arms add up to {:.9g} instead of 1"
-        require(abs(total - 1.0) <= 1e-6, text, total)
     if not told:
         raise NotTried("propensity is not defined")
     return f"{told} propensities"
-
-
-def _total_propensity(subject: PolicySubject, state: Any, context: Context | None) -> float:
-    """Return the sum of the propensities of all sets of a few entries; 1 if it cannot be computed."""
-    oracle, total = subject.oracle, 0.0
-    n = oracle.n_choices
-    if n > 8 or not oracle.has_membership or not oracle.is_linear:
-        return 1.0
-    for size in range(n + 1):
-        for subset in combinations(range(n), size):
-            arm = np.array(subset, np.int64)
-            if not oracle.is_feasible(arm):
-                continue
-            chances = {subject.policy.propensity(state, each, context) for each in (arm, arm[::-1].copy())}
-            chance = chances.pop()
-            if chance is None or chances:  # unknown, or the propensity of an order
-                return 1.0
-            total += chance
-    return total
 
 
 def _propensity_fault(
@@ -681,26 +505,20 @@ POLICY_CHECKS: tuple[Callable[[Any], str | None], ...] = (
     check_feasibility,
     check_determinism,
     check_state,
-    check_new_states,
     check_memory,
     check_feedback,
     check_aliasing,
     check_saving,
-    check_copies,
     check_counts,
     check_report_order,
     check_unobserved,
-    check_empty_reports,
-    check_tickets,
     check_sums,
     check_radius,
-    check_limit,
     check_learning,
     check_regret,
     check_exploration,
     check_availability,
     check_context,
-    check_worth,
     check_propensities,
 )
 

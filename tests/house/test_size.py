@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (39_270, 112),
-    "oracles": (16_170, 42),
-    "instances": (7_090, 32),
-    "tests": (35_130, 201),
+    "cmab": (38_550, 112),
+    "oracles": (16_250, 42),
+    "instances": (6_970, 30),
+    "tests": (34_900, 199),
 }
 
 

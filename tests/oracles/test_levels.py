@@ -1,11 +1,11 @@
-"""Allocations by enumeration, on random instances with constraints, and refusals."""
+"""Allocations by enumeration, on random instances with constraints; refusals of new families."""
 
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from oracles import CostAwareCascade, LevelAllocation
+from oracles import AtLeastOne, CostAwareCascade, LevelAllocation, TopK
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -47,6 +47,7 @@ def test_allocations_by_enumeration(seed):
         (lambda: LevelAllocation([[1]], -1), "budget must be a finite number"),
         (lambda: CostAwareCascade([0.1, -0.1]), "costs must be finite in [0, inf), got -0.1"),
         (lambda: CostAwareCascade([0.1], value=0), "value must be"),
+        (lambda: AtLeastOne(TopK(3, k=1, sense="min")), "family must be a linear oracle"),
     ],
 )
 def test_refusals(make, words):

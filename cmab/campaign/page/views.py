@@ -18,10 +18,10 @@ from cmab.campaign.progress import (
     TABLES,
     WORDS,
     Reason,
+    bound_of,
     by_name,
     counted,
     different_people,
-    is_telling,
     reasons_of,
     value_of,
 )
@@ -114,7 +114,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
         rounds, is_network = rounds_in(opened), opened.folder.is_network
         reported = [of for of in rounds if of.state == "reported"]
         known = [of.count for of in reported if not math.isnan(of.count)]
-        following = next_round(opened)
+        following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "rounds": rounds,
             "reported": reported,
@@ -124,24 +124,12 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "total": float(sum(known)) if known else None,
             "people": by_name(opened.folder),
             "chart": chart_of(rounds, is_network=is_network),
-            "bound": bound_of(opened) if reported else None,
+            "bound": bound.exact_gap if bound is not None else None,
             "next": following,
             "advice": advice_of(opened, following),
         }
 
     return opened.kept("state", compute)
-
-
-def bound_of(opened: Opened) -> float | None:
-    """Return the proven bound on how much more another choice brings in a round, if it says anything.
-
-    No choice of `k` people brings more than everybody, and no item more than the largest result.
-    """
-    folder = opened.folder
-    found = folder.campaign.summary().certificate
-    if found is None or not is_telling(folder, found.exact_gap):
-        return None
-    return found.exact_gap
 
 
 def next_round(opened: Opened) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The store of campaigns: every typed error, keys, writers that are killed, locks, forks and lost servers."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import threading
@@ -10,7 +11,7 @@ import contended_campaigns
 import postgres_server
 import pytest
 
-from cmab import CUCB, Campaign, copy_campaign, errors, read_campaign
+from cmab import CUCB, Campaign, errors, read_campaign
 from cmab.campaign.store import Store, address_of
 from oracles import TopK
 
@@ -78,7 +79,9 @@ def test_requests_that_are_sent_twice_at_once_are_stored_once(where):
 
 def test_a_damaged_store_is_refused(tmp_path):
     path = tmp_path / "campaign.db"
-    campaign(path).ask_many(3)
+    running = campaign(path)
+    running.ask_many(3)
+    running.close()
     statements = {
         "DELETE FROM cmab_events WHERE number = 2": "must have event 2, got 3 next",
         "DELETE FROM cmab_events WHERE number = 1": "must have event 1",
@@ -87,7 +90,7 @@ def test_a_damaged_store_is_refused(tmp_path):
     }
     for number, (statement, wanted) in enumerate(statements.items()):
         copied = tmp_path / f"{number}.db"
-        copy_campaign(path, copied)
+        shutil.copy(path, copied)
         with sqlite3.connect(copied) as connection:
             connection.execute(statement)
         connection.close()
@@ -101,8 +104,6 @@ def test_a_damaged_store_is_refused(tmp_path):
     with pytest.raises(ValueError, match="must be a campaign"):
         read_campaign(tmp_path / "none.db")
     assert not (tmp_path / "none.db").exists()
-    with pytest.raises(ValueError, match="which exists"):
-        copy_campaign(path, tmp_path / "0.db")
 
 
 def test_a_damaged_snapshot_costs_time_only(tmp_path, monkeypatch, caplog):
@@ -140,8 +141,8 @@ def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
     running.ask()
     blocking = sqlite3.connect(path, isolation_level=None)
     blocking.execute("BEGIN IMMEDIATE")
-    with pytest.raises(errors.StoreTimeoutError, match="locked"):
-        running.ask(timeout=0.05)
+    with pytest.raises(errors.StoreTimeoutError, match="locked"), running.within(0.05):
+        running.ask()
     assert caplog.text.count("database is locked; the call is repeated") == 1
     begun = threading.Event()
 
@@ -155,11 +156,11 @@ def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
     time.sleep(0.05)
     for one in (running, other):
         assert one.pending == (0,)
-        assert len(one.history(timeout=1.0)) == 2
-        assert one.summary(delta=None).pending == 1
+        assert len(one.history()) == 2
+        assert one.summary().pending == 1
         assert one.health().pending == 1
-    with pytest.raises(errors.StoreTimeoutError, match="another call of this process"):
-        running.cancel(0, timeout=0.01)
+    with pytest.raises(errors.StoreTimeoutError, match="another call of this process"), running.within(0.01):
+        running.cancel(0)
     blocking.execute("ROLLBACK")
     thread.join()
     assert other.pending == ()

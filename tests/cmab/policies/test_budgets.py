@@ -144,11 +144,7 @@ def test_sessions_and_journals_go_on_where_they_were(tmp_path):
             continue  # never told
         feedback = PLACE.play(ticket.super_arm, coins)
         session.tell(feedback, ticket)
-        rows = zip(feedback.arms.tolist(), feedback.outcomes, feedback.costs.tolist(), strict=True)
-        told = {arm: (outcome, costs) for arm, outcome, costs in rows}
-        outcomes = {arm: outcome for arm, (outcome, _) in told.items()}
-        costs = {arm: costs for arm, (_, costs) in told.items()}
-        campaign.tell(outcomes, request, costs=costs)
+        campaign.tell(feedback, request)
     assert session.is_done and campaign.is_done
     left, other = (one.policy.budgets_left(one.state) for one in (session, campaign))
     assert left.tolist() == other.tolist()
@@ -166,7 +162,7 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
 
     campaign = begin("abcd", 4)
     first, second = campaign.ask(), campaign.ask()
-    campaign.tell({"b": 1.0, "d": 0.0}, first, costs={"b": [0.5], "d": [0.25]})  # a and c count as 1
+    campaign.tell(Feedback([1, 3], [1.0, 0.0], costs=[[0.5], [0.25]]), first)  # the others count as 1
     if fate == "cancelled":
         campaign.cancel(second)
     left = 20.0 - 2.75 - 4.0
@@ -174,8 +170,9 @@ def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path
     campaign = begin(names, k)
     assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
     if fate == "told":
-        told = sorted(set("ab") & set(names))
-        campaign.tell(dict.fromkeys(told, 1.0), second.number, costs={name: [0.0] for name in told})
+        told = [names.index(name) for name in sorted(set("ab") & set(names))]
+        costs = np.zeros((len(told), 1)) if told else None
+        campaign.tell(Feedback(told, np.ones(len(told)), costs=costs), second.number)
         left += len(told)
         assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
     asked = sum(len(campaign.ask().names) for _ in range(30))
@@ -189,7 +186,7 @@ def test_budgets_that_are_overspent_already_are_refused(tmp_path):
     campaign = Campaign(rule(20.0), tmp_path / "journal.db", rng=0)
     for _ in range(3):
         request = campaign.ask()
-        campaign.tell(dict.fromkeys(request, 1.0), request, costs={arm: [1.0] for arm in request})
+        campaign.tell(Feedback(request.ticket, [1.0, 1.0], costs=[[1.0], [1.0]]), request)
     with pytest.raises(ValueError, match=r"budgets must cover the amounts .* that leave .*-1\.0\]"):
         Campaign(rule(5.0), tmp_path / "journal.db", accept_changes=True)
     # The journal is as it was, and a budget that bears it goes on.

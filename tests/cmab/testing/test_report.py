@@ -95,10 +95,9 @@ def test_faults_are_reported_together_with_the_simplest_means():
 
 
 def test_expected_failures_are_strict():
-    reasons = {"feasibility": "known", "guarantee": "known", "availability": "known"}
-    with pytest.raises(ConformanceError) as caught:
-        check_oracle(SingleArm(), FAMILY, expected_failures=reasons)
-    assert not {"feasibility", "guarantee"} & caught.value.faults.keys()
+    reasons = {"feasibility": "known", "guarantee": "known"}
+    told = str(check_oracle(SingleArm(), FAMILY, expected_failures=reasons))
+    assert "2 failed as expected: feasibility, guarantee" in told
     with pytest.raises(ConformanceError, match="form: passed although expected_failures lists it"):
         check_oracle(Pairs(), FAMILY, expected_failures={"form": "a reason"})
     with pytest.raises(ValueError, match=r"expected_failures must name checks from .*, got \['forms'\]"):

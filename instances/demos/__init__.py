@@ -1,1 +1,0 @@
-"""The demos that ``cmab demo NAME`` runs."""
