@@ -32,6 +32,7 @@ from cmab.campaign.posterior import (
 )
 from cmab.campaign.replay import Replay, Rewrites, row_of, rows_of, versions
 from cmab.errors import (
+    ChangedLearnerError,
     ClosedTicketError,
     NewerEventsError,
     NothingToUndoError,
@@ -202,8 +203,10 @@ class Campaign:
         If `learner` is not a policy, an explorer or an oracle.
     ValueError
         If two arms have the same name, or a name is not a string, a number or a tuple of these; if the
-        campaign has other names, another learner or another `support`; or if a budget is smaller than the
-        amount already spent.
+        campaign has another learner or another `support`; or if a budget is smaller than the amount already
+        spent.
+    cmab.errors.ChangedLearnerError
+        If the campaign has other names or parameters.
     cmab.errors.DamagedStoreError, cmab.errors.NewerVersionError
         If the store cannot be read.
     cmab.errors.StoreUnreachableError, cmab.errors.StoreTimeoutError
@@ -289,11 +292,7 @@ class Campaign:
             raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
         found = of.changes()
         if found and not accept_changes:
-            raise ValueError(
-                f"{where} must be a campaign of this learner, got other names or parameters:"
-                f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
-                " accept_changes=True: Campaign then matches the statistics by name"
-            )
+            raise ChangedLearnerError(where, shown("; ".join(found), 400))
         if found or not of.line or versions() != of.last["versions"]:
             self._replica.describe(self._author)
 
