@@ -414,7 +414,7 @@ class Knapsack(AnytimeOracle):
     ----------
     G. L. Nemhauser, Z. Ullmann: Discrete Dynamic Programming and Capital Allocation, Management Science 15
     (1969). D. Pisinger: A Minimal Algorithm for the 0-1 Knapsack Problem,
-    Operations Research 45 (1997). Both from memory.
+    Operations Research 45 (1997).
     """
 
     can_constrain = True

@@ -635,7 +635,6 @@ def off_policy_value(
     I. Waudby-Smith, A. Ramdas (JRSS B 86, 2024), intervals by betting; I. Waudby-Smith, L. Wu, A. Ramdas,
     N. Karampatziakis, P. Mineiro (arXiv 2210.10768, 2022), of off-policy values, without bounds of weights;
     F. Orabona, K.-S. Jun (IEEE Transactions on Information Theory 70, 2024), bets as a mixture.
-    All from memory.
     """
     rounds = told_rounds(log)
     one_of("method", method, tuple(_KINDS))

@@ -302,7 +302,7 @@ def blended(tasks: list[Task], models: list[Any]) -> list[Any]:
     References
     ----------
     L. Breiman: Stacked regressions, Machine Learning 24 (1996); the use of rows left out by the bootstrap is
-    from L. Breiman: Out-of-bag estimation (1996). Both from memory.
+    from L. Breiman: Out-of-bag estimation (1996).
     """
     if min(tasks[0][1].shape) > _MOST:
         return models

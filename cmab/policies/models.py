@@ -207,7 +207,7 @@ class ModelPolicy(Policy[ModelState]):
     L. Breiman: Stacked regressions, Machine Learning 24 (1996).
     D. Eckles, M. Kaptein: Thompson sampling with the online bootstrap, arXiv:1410.4009 (2014).
     I. Osband, B. Van Roy: Bootstrapped Thompson Sampling and Deep Exploration, arXiv:1507.00300 (2015).
-    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001. All from memory.
+    N. C. Oza, S. Russell: Online Bagging and Boosting, AISTATS 2001.
     """
 
     oracle: Oracle

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,10 @@ from cmab.run.simulate import simulate
 from cmab.run.study import Outcome, Piece, finished, outcome_of, store
 from cmab.run.tables import Form, text
 from cmab.run.workers import in_workers
-from cmab.validation import integer, one_of
+from cmab.validation import integer
 
 Row = dict[str, Any]
 Matches = Mapping[tuple[str, str], list[Row]]
-Level = Literal["quick", "full"]
-#: The factor of the replications and of the rounds of each level.
-LEVELS: dict[str, int] = {"quick": 1, "full": 5}
 #: The floor of regrets, as a share of the benchmark: smaller regrets count as equal.
 FLOOR = 0.001
 #: Ratios of at most this number count as close to the best.
@@ -214,13 +211,13 @@ class Problem:
         number the arms in random order, because otherwise a policy that prefers the first arms has an
         advantage.
     horizon : int
-        Number of rounds of the quick level, at least 10. Scores are also computed after a tenth of them.
+        Number of rounds, at least 10. Scores are also computed after a tenth of them.
     source : str
         The paper of the problem, or the reason for it.
     held_out : bool
         Whether the problem belongs to the held-out part, which nobody uses to design policies.
     replications : int
-        Number of replications of the quick level. The full level has five times as many.
+        Number of replications.
     batch : int
         Number of rounds of a batch, as in `simulate`.
     delay : int or callable, optional
@@ -384,7 +381,6 @@ def run(
     entries: Iterable[Entry],
     *,
     folder: str | os.PathLike[str] | None = None,
-    level: Level = "quick",
     rng: int = 0,
     replications: int | None = None,
     horizon: int | None = None,
@@ -402,8 +398,6 @@ def run(
     folder : path-like, optional
         The folder of the store. A run with the same folder plays only the missing matches. If omitted,
         nothing is kept.
-    level : {"quick", "full"}
-        The level. The full level has five times as many replications and rounds.
     rng : int
         The seed. The instances of a replication depend on the seed and on the name of the problem only.
     replications, horizon : int, optional
@@ -439,7 +433,6 @@ def run(
     >>> run([problem], [Entry.of(CTS), Entry.of(CUCB)]).best("ten arms")
     'CTS'
     """
-    factor = LEVELS[one_of("level", level, tuple(LEVELS))]
     games, players = [*problems], [*entries]
     for what, named in (("problems", games), ("entries", players)):
         names = [thing.name for thing in named]
@@ -449,11 +442,11 @@ def run(
     matches = {pair: rows for pair, rows in (recorded or {}).items() if pair in pairs}
     plays: dict[Piece, tuple[Problem, Entry, int]] = {}
     for game in games:
-        length = horizon or factor * game.horizon
+        length = horizon or game.horizon
         mine = [
             entry for entry in players if entry.plays(game.kind) and (game.name, entry.name) not in matches
         ]
-        for r in range(replications or factor * game.replications):
+        for r in range(replications or game.replications):
             for entry in mine:
                 key = _key(game, entry, r, rng, length)
                 plays[Piece(key, game.name, entry.name, r)] = game, entry, length
@@ -621,22 +614,6 @@ class Standings:
     @property
     def _has_reference(self) -> bool:
         return any(entry.name == REFERENCE for entry in self.entries)
-
-    def rows(self) -> list[Row]:
-        """Return a row for each problem, entry and number of rounds, with the mean regret and the ratio."""
-        rows: list[Row] = []
-        for problem in self.problems:
-            ratios = self.ratios(problem.name) if problem.name in self._values else {}
-            for entry, pair in ratios.items():
-                values = self.regrets[problem.name, entry]
-                n = len(values)
-                errors = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(2, np.nan)
-                facts = {"problem": problem.name, "kind": problem.kind, "held out": problem.held_out}
-                for end, part in enumerate(("a tenth", "all")):
-                    found = {"regret": float(values[:, end].mean()), "s.e.": float(errors[end])}
-                    counted = {"entry": entry, "rounds": part, "replications": n}
-                    rows.append(facts | counted | found | {"ratio": pair[end]})
-        return rows
 
     def table(self, *, form: Form = "plain") -> str:
         """Return the leaderboard as text. `form` is a format of tabulate, such as ``"github"``."""

@@ -12,7 +12,7 @@ from typing import Any
 from cmab.validation import meant
 
 _ABOUT = """With --policy or --problem, only matches of your policies and problems are played; the results of
-the others were recorded at the quick level. With neither, --fresh or --full, all matches are played."""
+the others were recorded. With neither, all matches are played."""
 
 
 def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
@@ -29,9 +29,6 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
         help="play this problem, this kind of problems or this entry only; may be repeated",
     )
     parser.add_argument("--unusual", action="store_true", help="the unusual problems in place of the others")
-    parser.add_argument("--full", action="store_true", help="five times as many replications and rounds")
-    parser.add_argument("--replications", type=int, metavar="N", help="replications of every problem")
-    parser.add_argument("--fresh", action="store_true", help="play recorded matches again")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the matches and the tables")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="workers, -1 for all cores (-1)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all instances (0)")
@@ -74,16 +71,13 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             kinds = "" if entry.kinds is None else f" ({', '.join(sorted(entry.kinds))})"
             yield f"  {entry.name}{kinds}"
         return
-    is_new = options.full or options.fresh or options.seed or options.unusual
-    is_recorded = bool(mine or own) and not is_new
+    is_recorded = bool(mine or own) and not (options.seed or options.unusual)
     recorded = read_matches(RECORDED) if is_recorded else {}
     standings = run(
         problems,
         entries,
         folder=options.out,
-        level="full" if options.full else "quick",
         rng=options.seed,
-        replications=options.replications,
         n_jobs=options.jobs,
         recorded={pair: rows for pair, rows in recorded.items() if not taken & {*pair}},
     )
@@ -99,9 +93,8 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             count = f"{len(reasons):,} problem{'s' if len(reasons) > 1 else ''}"
             yield f"{entry.name} does not play {count}; the first is {problem}: {reason}"
     if options.out is not None:
-        for name, rows in (("scores", standings.scores()), ("regrets", standings.rows())):
-            write_csv(options.out / f"{name}.csv", rows)
-            yield f"written: {options.out / f'{name}.csv'}"
+        write_csv(options.out / "scores.csv", standings.scores())
+        yield f"written: {options.out / 'scores.csv'}"
     if options.record is not None:
         write_matches(options.record, standings.matches)
         yield f"written: {options.record}"

@@ -1,4 +1,4 @@
-"""Unusual problems of the arena.
+"""Instances of unusual problems of the arena.
 
 The best super arm is unlike those that are seen first, there are more arms than rounds, most arms are never
 used, means jump, or large outcomes are rare.
@@ -7,7 +7,6 @@ used, means jump, or large outcomes are rare.
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import Any, Literal
 
 import networkx as nx
@@ -15,17 +14,11 @@ import numpy as np
 
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
-from cmab.run.arena import Problem
 from instances.arena.linear import (
     Rng,
     ShrunkCoins,
-    knapsack,
-    matching,
-    random_tree,
     seed_of,
     shuffled,
-    skewed,
-    top_k,
     uniform,
 )
 from instances.arms import BernoulliArms, EmpiricalArms, SemiBandit
@@ -203,134 +196,6 @@ def late_route(rng: Rng, *, change: int) -> Made:
     return oracle, PiecewiseStationary([SemiBandit(ShrunkCoins(p), oracle) for p in placed], [change])
 
 
-_ROUTES = "a route of good segments beside roads that are tried first"
-_ITEMS = "one item or bundle beside many of another kind"
-_PEOPLE = "one person with strong ties beside hubs with many weak ties"
-_LATE = "arms that become good later"
-
-
-def family(kind: str, source: str, makes: dict[str, Any], rounds: int = 10_000) -> list[Problem]:
-    """Return problems of one kind and horizon."""
-    return [Problem(name, kind, make, rounds, source) for name, make in makes.items()]
-
-
-_roads = partial(parts, sense="min")
-
-UNSEEN = [
-    *family(
-        "path",
-        _ROUTES,
-        {
-            "motorway and 10 roads": partial(_roads, best=(3, 0.02, 0.06), others=(1, 0.25, 0.5), count=10),
-            "motorway of 6 and 20 roads": partial(
-                _roads, best=(6, 0.01, 0.03), others=(1, 0.25, 0.5), count=20
-            ),
-            "motorway, low costs": partial(_roads, best=(4, 0.002, 0.004), others=(1, 0.05, 0.08), count=10),
-            "train of 5 and 8 roads of 2": partial(
-                _roads, best=(5, 0.02, 0.06), others=(2, 0.25, 0.4), count=8
-            ),
-            "long scenic route": partial(_roads, best=(12, 0.005, 0.02), others=(2, 0.2, 0.4), count=10),
-            "motorway, noisy costs": partial(
-                _roads, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, coupling=0.5
-            ),
-            "motorway, narrow costs": partial(
-                _roads, best=(3, 0.05, 0.08), others=(1, 0.25, 0.5), count=10, spread=0.3
-            ),
-            "bypass of a 6 x 6 grid": partial(detour, size=6, street=(0.25, 0.5), bypass=(14, 0.02, 0.06)),
-            "bypass of an 8 x 8 grid": partial(detour, size=8, street=(0.25, 0.5), bypass=(18, 0.02, 0.06)),
-            "short bypass of a 5 x 5 grid": partial(
-                detour, size=5, street=(0.1, 0.3), bypass=(10, 0.01, 0.03)
-            ),
-            "cheap way through 3 layers": partial(stages, layers=3, width=5, usual=(0.3, 0.6), cheap=0.05),
-            "cheap way through 5 layers": partial(stages, layers=5, width=4, usual=(0.3, 0.6), cheap=0.05),
-        },
-    ),
-    *family(
-        "knapsack",
-        _ITEMS,
-        {
-            "one heavy item": partial(heavy, light=30, heavy=1, weight=5, usual=(0.05, 0.12), good=0.9),
-            "one of 5 heavy items": partial(
-                heavy, light=30, heavy=5, weight=6, usual=(0.05, 0.12), good=0.95
-            ),
-            "one of 10 heavy items": partial(
-                heavy, light=60, heavy=10, weight=4, usual=(0.05, 0.15), good=0.8
-            ),
-        },
-    ),
-    *family(
-        "sets",
-        _ITEMS,
-        {
-            "single item or bundles of 5": partial(
-                parts, best=(1, 0.9, 0.95), others=(5, 0.08, 0.15), count=12
-            ),
-            "pair or bundles of 10": partial(parts, best=(2, 0.85, 0.95), others=(10, 0.08, 0.15), count=10),
-            "bundle of 5 or of 15": partial(parts, best=(5, 0.7, 0.8), others=(15, 0.1, 0.2), count=8),
-            "bundles of 4, coupled": partial(
-                parts, best=(2, 0.6, 0.7), others=(4, 0.15, 0.25), count=12, coupling=0.5
-            ),
-        },
-    ),
-    *family(
-        "matching",
-        _ITEMS,
-        {
-            "one matching of 6 x 6": partial(one_matching, size=6, usual=(0.1, 0.3), good=0.7),
-            "one matching of 10 x 10": partial(one_matching, size=10, usual=(0.1, 0.3), good=0.7),
-        },
-    ),
-    *family(
-        "tree",
-        _ITEMS,
-        {
-            "one tree of 8 nodes": partial(one_tree, n=8, usual=(0.4, 0.7), cheap=0.05),
-            "one tree of 15 nodes": partial(one_tree, n=15, usual=(0.4, 0.7), cheap=0.05),
-        },
-    ),
-    *family(
-        "top-k",
-        _ITEMS,
-        {
-            "3 odd arms of 100": partial(odd_arms, n=100, k=3, odd=3, usual=(0.05, 0.15), good=0.8),
-            "odd arm in 20 classes": partial(odd_class, classes=20, size=6, usual=(0.05, 0.15), good=0.8),
-        },
-    ),
-    *family(
-        "influence",
-        _PEOPLE,
-        {
-            "influencer and 10 hubs": partial(
-                influencer, hubs=10, fakes=0, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)
-            ),
-            "influencer, 5 fakes, 10 hubs": partial(
-                influencer, hubs=10, fakes=5, weak=(30, 0.1, 0.25), strong=(10, 0.8, 0.95)
-            ),
-        },
-        rounds=200,
-    ),
-    *family(
-        "coverage",
-        _PEOPLE,
-        {
-            "coverage by one of 11": partial(
-                covered_by_one, hubs=10, fakes=0, weak=(30, 0.1, 0.2), strong=(10, 0.8, 0.95)
-            ),
-        },
-    ),
-    *family(
-        "change",
-        _LATE,
-        {
-            "late good arms, 3 of 60": partial(
-                late, n=60, k=3, odd=3, usual=(0.1, 0.2), good=0.8, change=1_000
-            ),
-            "motorway that opens late": partial(late_route, change=500),
-        },
-    ),
-]
-
-
 def used_part(rng: Rng, *, n: int, k: int, unused: int, means: Any = uniform) -> Made:
     """Draw the k best of n arms, beside arms that are too heavy to be chosen."""
     weights = np.repeat([1, k + 1], [n, unused])
@@ -392,60 +257,3 @@ def jumping_sets(rng: Rng, *, count: int, size: int, change: int) -> Made:
     means[0][arms[first]] = 0.7
     means[1][arms[second]] = 0.7
     return oracle, PiecewiseStationary([SemiBandit(BernoulliArms(p), oracle) for p in means], [change])
-
-
-_MANY = "many arms and few rounds"
-_PART = "sets that use a small part of the arms"
-_JUMP = "Garivier and Moulines (ALT 2011): means that change"
-_RARE = "large outcomes that are rare"
-_rare = partial(skewed, a=1.0, b=19.0)
-_low = partial(uniform, low=0.0, high=0.3)
-
-FEW_ROUNDS = [
-    Problem("top 10 of 1,000, 400 rounds", "top-k", partial(top_k, n=1_000, k=10), 400, _MANY),
-    Problem("top 100 of 10,000, 200 rounds", "top-k", partial(top_k, n=10_000, k=100), 200, _MANY),
-    Problem("best of 300, 800 rounds", "top-k", partial(top_k, n=300, k=1), 800, _MANY),
-    Problem("top 20 of 3,000, rare", "top-k", partial(top_k, n=3_000, k=20, means=_rare), 300, _MANY),
-    Problem("top 50 of 1,000, 20 rounds", "top-k", partial(top_k, n=1_000, k=50, means=skewed), 20, _MANY),
-    Problem("knapsack of 500, 100 rounds", "knapsack", partial(knapsack, n=500, capacity=100), 100, _MANY),
-    Problem("tree of 60 nodes, 50 rounds", "tree", partial(random_tree, n=60, edges=600), 50, _MANY),
-    Problem("matching 20 x 20, 60 rounds", "matching", partial(matching, left=20, right=20), 60, _MANY),
-    Problem(
-        "coverage 5 of 100, 15 rounds", "coverage", partial(flyers, places=100, people=200, k=5), 15, _MANY
-    ),
-    Problem(
-        "top 10 of 300, narrow, 100 rounds", "top-k", partial(top_k, n=300, k=10, spread=0.2), 100, _MANY
-    ),
-    Problem(
-        "top 3 of 10, 2,000 unused", "knapsack", partial(used_part, n=10, k=3, unused=2_000), 3_000, _PART
-    ),
-    Problem(
-        "top 5 of 40, 400 unused, low",
-        "knapsack",
-        partial(used_part, n=40, k=5, unused=400, means=_low),
-        5_000,
-        _PART,
-    ),
-    Problem("10 roads in a city", "path", partial(routes_in_a_city, n=300, routes=10), 3_000, _PART),
-    Problem("jump, 3 of 15", "change", partial(jumping, n=15, k=3, changes=(2_000,)), 4_000, _JUMP),
-    Problem(
-        "two jumps, 10 of 50", "change", partial(jumping, n=50, k=10, changes=(800, 1_600)), 3_000, _JUMP
-    ),
-    Problem(
-        "jump to another set", "change", partial(jumping_sets, count=5, size=4, change=1_000), 3_000, _JUMP
-    ),
-    Problem(
-        "rare large, 3 of 10",
-        "top-k",
-        partial(rare_large, n=10, k=3, good=3, chance=0.1, usual=0.05, safe=(0.09, 0.11)),
-        5_000,
-        _RARE,
-    ),
-    Problem(
-        "rare large, 5 of 40",
-        "top-k",
-        partial(rare_large, n=40, k=5, good=10, chance=0.05, usual=0.0, safe=(0.01, 0.04)),
-        5_000,
-        _RARE,
-    ),
-]

@@ -12,8 +12,9 @@ SCRIPTS = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_the_script_draws(script, monkeypatch):
-    if "from sklearn" in script.read_text(encoding="utf-8"):
-        pytest.importorskip("sklearn")
+    for module in ("sklearn", "bfcl_eval"):
+        if module in script.read_text(encoding="utf-8"):
+            pytest.importorskip(module)
     monkeypatch.setattr(plt, "show", lambda: None)
     plt.switch_backend("Agg")
     runpy.run_path(str(script), run_name="__main__")

@@ -10,7 +10,6 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 Lines = Iterator[str]
 _EXAMPLES = """examples:

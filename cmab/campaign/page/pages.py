@@ -300,7 +300,7 @@ def report(context: Reporter, slug: str, number: int) -> Response:
 
 def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     """Return the report of a form."""
-    rounds, names = views.rounds_in(opened), opened.folder.problem.names
+    names = opened.folder.problem.names
     if not opened.folder.is_network:
         results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
         entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
@@ -308,17 +308,14 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
         if not entries:
             raise ValueError("enter the result of at least one item, or cancel the round")
         largest = opened.folder.options.largest
-        return report_of(
-            rounds, names, of.number, entries, is_network=False, unknown=unknown, largest=largest
-        )
+        return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
     entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
     unknown = _names(context, opened, "unknown")
     came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
     told = report_of(
-        rounds,
+        of,
         names,
-        of.number,
         entries,
         is_network=True,
         unknown=unknown,

@@ -111,7 +111,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
     """Return the state of a campaign: rounds, people, the certificate and the next round."""
 
     def compute() -> dict[str, Any]:
-        rounds, is_network = rounds_in(opened), opened.folder.is_network
+        rounds = rounds_in(opened)
         reported = [of for of in rounds if of.state == "reported"]
         known = [of.count for of in reported if not math.isnan(of.count)]
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None

@@ -248,15 +248,11 @@ def test_the_command_prints_the_place_of_a_policy(tmp_path, monkeypatch, capsys)
     """
     (tmp_path / "shop.py").write_text(textwrap.dedent(code), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    only = ["--only", "late arms, 5 of 30", "--replications", "2", "--jobs", "1"]
+    only = ["--only", "late arms, 5 of 30", "--jobs", "1"]
     assert main(["arena", "--policy", "shop:Mine", *only, "--out", "found"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"Mine has place \d+ of \d+ on the open problems", told)
-    assert {path.name for path in (tmp_path / "found").iterdir()} == {
-        "arena.sqlite",
-        "scores.csv",
-        "regrets.csv",
-    }
+    assert {path.name for path in (tmp_path / "found").iterdir()} == {"arena.sqlite", "scores.csv"}
     assert main(["arena", "--policy", "shop:Yours", *only]) == 1
     assert "has no Yours" in capsys.readouterr().err
     assert main(["arena", "--only", "CTSS"]) == 1

@@ -419,6 +419,28 @@ def test_attempts_at_the_same_moment_count(shared):
     shared.access._failed.clear()
 
 
+DISGUISED = [
+    "＝6+6",
+    "＋1",
+    "－1",
+    "＠SUM(A1)",
+    "\u200b=5+5",
+    "\u200d\u2060=1",
+    "\u00a0=4+4",
+    "\ufeff=1",
+    "'=1",
+    "\x01=1",
+]
+
+
+@pytest.mark.parametrize("name", DISGUISED)
+def test_disguised_formulas_are_inert(name):
+    from cmab.campaign.progress import inert
+
+    row = [name, [name, name], f"x\t{name}", -1.5, None]
+    assert [inert(cell) for cell in row] == [f"'{name}", f"'{name}; '{name}", f"x {name}", -1.5, ""]
+
+
 def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
     """Another server acts between the check of the state and the action of this one."""
     from cmab.campaign.campaign import Campaign
@@ -440,17 +462,17 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         data = here.fields(address, action) | fields
         theirs = other.fields(address, action) | fields
         before = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
-        expecting, done = Campaign.expecting, []
+        signed, done = Campaign.signed, []
 
-        def between(campaign, n, expecting=expecting, done=done, action=action, theirs=theirs):
+        def between(campaign, author, n_events=None, signed=signed, done=done, action=action, theirs=theirs):
             if not done:
                 done.append(0)
                 done[0] = other.client.post(action, data=theirs).status_code
-            return expecting(campaign, n)
+            return signed(campaign, author, n_events=n_events)
 
-        monkeypatch.setattr(Campaign, "expecting", between)
+        monkeypatch.setattr(Campaign, "signed", between)
         answer = here.client.post(action, data=data)
-        monkeypatch.setattr(Campaign, "expecting", expecting)
+        monkeypatch.setattr(Campaign, "signed", signed)
         assert done == [303] and answer.status_code == 409, (action, answer.text.partition("alert")[2])
         assert len(here.rounds(spring)) == len(other.rounds(spring))
         now = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
@@ -463,16 +485,16 @@ def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatc
     here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
     spring = here.create()
     here.choose(spring)
-    expecting, done = Campaign.expecting, []
+    signed, done = Campaign.signed, []
 
-    def between(campaign, n):
+    def between(campaign, author, n_events=None):
         if not done:
             done.append(1)
             other.choose(spring)
-        return expecting(campaign, n)
+        return signed(campaign, author, n_events=n_events)
 
     fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "expecting", between)
+    monkeypatch.setattr(Campaign, "signed", between)
     assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
     assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
 
