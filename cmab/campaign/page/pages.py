@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 
 from cmab.campaign.files import Options, clean, number_in
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
 from cmab.campaign.page.web import (
     Anybody,
@@ -485,8 +485,8 @@ def login_form(context: Anybody) -> Response:
 def login(context: Anybody) -> Response:
     """Begin a session of a user."""
     try:
-        where = address_of(context.request)
-        key = context.access.log_in(context.text("user")[:64], context.form.get("password", ""), where)
+        user, password = context.text("user")[:64], context.form.get("password", "")
+        key = context.access.log_in(user, password, context.request)
     except Refusal as refusal:
         return context.page("login.html", refusal.status, title="Log in", message=refusal.message)
     response = context.go("/")
@@ -497,7 +497,7 @@ def login(context: Anybody) -> Response:
 @ROUTER.post("/logout")
 def logout(context: Reader) -> Response:
     """End the session."""
-    context.access.sessions.end(context.access.key_of(context.request))
+    context.access.sessions.pop(context.access.key_of(context.request), None)
     response = context.go("/login" if context.access.users is not None else "/")
     response.delete_cookie(context.access.cookie)
     return response

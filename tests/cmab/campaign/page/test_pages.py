@@ -206,7 +206,7 @@ def test_every_page_is_shown_in_every_state_and_role(page, kind):
         for path in pages:
             for role in ("read", "report", "decide"):
                 key = page.client.cookies[page.access.cookie]
-                page.access.sessions.find(key).role = role
+                page.access.sessions[key].role = role
                 is_form = path.endswith("report")
                 status = 403 if is_form and role == "read" else 200
                 if state != "new" or "rounds" not in path:
