@@ -27,6 +27,28 @@ class UsedKeyError(ValueError):
     """The key belongs to another call, for example to the report of another ticket."""
 
 
+class ChangedLearnerError(ValueError):
+    """The names or the parameters of the learner differ from those of the campaign.
+
+    Parameters
+    ----------
+    where : str
+        The address of the campaign.
+    changes : str
+        The differences.
+    remedy : str
+        What to pass to accept the differences.
+    """
+
+    def __init__(self, where: str, changes: str, remedy: str = "accept_changes=True") -> None:
+        self.where, self.changes = where, changes
+        super().__init__(
+            f"{where} must be a campaign of this learner, got other names or parameters: {changes}. To"
+            f" continue with the present names and parameters, pass {remedy}: the statistics are matched by"
+            " name"
+        )
+
+
 class NothingToUndoError(ValueError):
     """The campaign has no report, correction or cancellation that could be undone."""
 

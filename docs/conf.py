@@ -17,7 +17,7 @@ project = "cmab"
 author = "The cmab developers"
 copyright = "2026, the cmab developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc"]
-extensions += ["sphinx_design", "sphinx_gallery.gen_gallery"]
+extensions += ["sphinx_gallery.gen_gallery"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
@@ -29,7 +29,7 @@ sphinx_gallery_conf = {
     "expected_failing_examples": [] if find_spec("bfcl_eval") else ["gallery/plot_tools.py"],
 }
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 release = cmab.__version__

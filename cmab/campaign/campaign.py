@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
+from cmab.bounds.certificate import Certify, RegretCertificate
 from cmab.campaign.names import feedback_of, forgotten
 from cmab.campaign.posterior import (
     Beliefs,
@@ -32,6 +32,7 @@ from cmab.campaign.posterior import (
 )
 from cmab.campaign.replay import Replay, Rewrites, row_of, rows_of, versions
 from cmab.errors import (
+    ChangedLearnerError,
     ClosedTicketError,
     NewerEventsError,
     NothingToUndoError,
@@ -202,8 +203,10 @@ class Campaign:
         If `learner` is not a policy, an explorer or an oracle.
     ValueError
         If two arms have the same name, or a name is not a string, a number or a tuple of these; if the
-        campaign has other names, another learner or another `support`; or if a budget is smaller than the
-        amount already spent.
+        campaign has another learner or another `support`; or if a budget is smaller than the amount already
+        spent.
+    cmab.errors.ChangedLearnerError
+        If the campaign has other names or parameters.
     cmab.errors.DamagedStoreError, cmab.errors.NewerVersionError
         If the store cannot be read.
     cmab.errors.StoreUnreachableError, cmab.errors.StoreTimeoutError
@@ -289,11 +292,7 @@ class Campaign:
             raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
         found = of.changes()
         if found and not accept_changes:
-            raise ValueError(
-                f"{where} must be a campaign of this learner, got other names or parameters:"
-                f" {shown('; '.join(found), 400)}. To continue with the present names and parameters, pass"
-                " accept_changes=True: Campaign then matches the statistics by name"
-            )
+            raise ChangedLearnerError(where, shown("; ".join(found), 400))
         if found or not of.line or versions() != of.last["versions"]:
             self._replica.describe(self._author)
 
@@ -461,17 +460,8 @@ class Campaign:
             optimum differs from that of other rounds.
         """
         replay = self._replica.current()
-        oracle, stats = statistics_for(self.policy, replay.state)
-        return certified(
-            oracle,
-            stats,
-            replay.played,
-            delta=delta,
-            support=support_for(self.policy, self.support),
-            reward_range=reward_range,
-            independent=independent,
-            rng=rng,
-        )
+        certify = Certify(delta, reward_range, independent, self.support)
+        return certify.now(self.policy, replay.state, replay.played, rng)
 
     def summary(self) -> Summary:
         """Return the numbers of rounds, the mean reward and the statistics of the arms."""

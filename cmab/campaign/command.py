@@ -171,9 +171,8 @@ def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
         report = Report(number, count=options.count)
     else:
         report = report_of(
-            rounds,
+            rounds[number - 1],
             folder.problem.names,
-            number,
             options.entries,
             is_network=folder.is_network,
             unknown=options.unknown,

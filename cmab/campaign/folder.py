@@ -1,4 +1,4 @@
-"""A campaign in a folder: the network or the list, the options, the events and reports of several rounds."""
+"""A campaign in a folder: the network or the list, the options, and reports by people."""
 
 from __future__ import annotations
 
@@ -15,26 +15,18 @@ from typing import Any
 import numpy as np
 
 from cmab import Campaign
-from cmab.campaign.files import (
-    FILE,
-    Options,
-    Problem,
-    clean,
-    problem_of,
-    read_options,
-    short,
-    written,
-)
+from cmab.campaign.files import FILE, Options, Problem, clean, problem_of, read_options, short, written
 from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import (
     Report,
     Round,
+    UnreachableError,
     joined_ever,
     round_of,
     rounds_of,
     without_path,
 )
-from cmab.errors import NewerEventsError, NothingToUndoError
+from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError
 from cmab.oracle import feedback_of
 from cmab.validation import shown
 
@@ -44,6 +36,8 @@ _LONGEST_NAME = 500
 
 class CampaignFolder:
     """A campaign in a folder, with names as people write them and rounds numbered from 1.
+
+    The methods that act take the ``author`` of the event; by default, it is that of this object.
 
     Parameters
     ----------
@@ -81,21 +75,22 @@ class CampaignFolder:
                 f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
                 " `cmab campaign new`"
             )
-        self.options = read_options(self.path)
-        self.problem: Problem = problem_of(self.path, self.options) if problem is None else problem
+        self.options = options = read_options(self.path)
+        self.problem: Problem = problem_of(self.path, options) if problem is None else problem
+        where = options.events if "://" in options.events else self.path / options.events
         if not is_new:
-            _check_begun(self.path, self.options)
+            _check_begun(where)
         try:
-            #: The campaign, whose new events have the author of this object.
-            self.campaign: Campaign = _opened(
-                self.path, self.options, self.problem, author=author, accept_changes=accept_changes
+            self.campaign = Campaign(
+                self.problem.oracle,
+                where,
+                rng=options.seed,
+                support=(0.0, options.largest),
+                accept_changes=accept_changes,
+                author=self._author,
             )
-        except ValueError as error:
-            if "accept_changes=True" not in str(error):
-                raise
-            told = str(error).replace("accept_changes=True", "--accept-changes")
-            raise ValueError(told) from None
-
+        except ChangedLearnerError as error:
+            raise ChangedLearnerError(error.where, error.changes, "--accept-changes") from None
         #: The events that the present block of `reading` has read, and whether there is such a block.
         self._history: list[dict[str, Any]] | None = None
         self._is_reading = False
@@ -238,35 +233,21 @@ class CampaignFolder:
         of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
-        asked, given = self._asked(of, report), self._arguments(of, report)
-        ticket = of.ticket
+        asked = self._asked(of, report)
+        ticket, given = of.ticket, self._arguments(asked, report)
         try:
             if asked != of.names:
-                self.check(report, self.rounds())
+                if "joined" in given:  # raises the error of a report that cannot be true before the ask
+                    entries = [self.problem.names.labels.index(name) for name in asked]
+                    feedback_of(self.problem.oracle, np.array(entries, np.int64), **given)
                 ticket = self._of(author).ask(names=asked, instead_of=ticket).number
             campaign = self._of(author)
-            call = campaign.correct if of.state == "reported" else campaign.tell
-            call(ticket=ticket, **given)
+            (campaign.correct if of.state == "reported" else campaign.tell)(ticket=ticket, **given)
         except NewerEventsError:
             raise
         except ValueError as error:
-            raise ValueError(_in_rounds(str(error), report.number)) from None
+            raise ValueError(f"round {report.number}: {error}") from None
         return self.rounds()[report.number - 1]
-
-    def check(self, report: Report, rounds: Sequence[Round]) -> None:
-        """Raise ``ValueError`` if a report of one of the present `rounds` cannot be true; store nothing."""
-        of = round_of(rounds, report.number)
-        if of.state == "cancelled":
-            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
-        given = self._arguments(of, report)
-        given.pop("reward", None)
-        if "joined" not in given:
-            return
-        entries = [self.problem.names.labels.index(name) for name in self._asked(of, report)]
-        try:
-            feedback_of(self.problem.oracle, np.array(entries, np.int64), **given)
-        except ValueError as error:
-            raise ValueError(_in_rounds(str(error), report.number)) from None
 
     def cancel(self, number: int, *, author: str | None = None) -> None:
         """Close a round that was not played.
@@ -288,7 +269,7 @@ class CampaignFolder:
 
         Raises
         ------
-        ValueError
+        cmab.errors.NothingToUndoError
             If there is nothing to take back.
         """
         # This also reads the events of other processes, so that the last event is known.
@@ -325,11 +306,10 @@ class CampaignFolder:
             )
         return tuple(dict.fromkeys(there))
 
-    def _arguments(self, of: Round, report: Report) -> dict[str, Any]:
+    def _arguments(self, asked: Sequence[Hashable], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
-        if not self.is_network:
+        if self.problem.graph is None:
             return {"outcomes": report.results}
-        asked = self._asked(of, report)
         if report.count is not None:
             least, most = len(asked), len(self.problem.names.labels)
             if not (least <= report.count <= most and report.count.is_integer()):
@@ -338,21 +318,15 @@ class CampaignFolder:
                     f" between {least} and {most}, got {report.count:g}"
                 )
             return {"reward": float(report.count)}
-        assert self.problem.graph is not None
         lost = without_path(self.problem.graph, asked, report.joined, report.unknown)
-        if lost is None:
+        if not lost:
             return {"joined": report.joined} | ({"unseen": report.unknown} if report.unknown else {})
         if not report.alone:
-            raise lost
+            raise UnreachableError(lost)
         # People whom nobody can have told: they are counted, and their ties are not observed.
-        joined = {name: step for name, step in report.joined.items() if name not in lost.people}
+        joined = {name: step for name, step in report.joined.items() if name not in lost}
         count = {} if report.unknown else {"reward": float(len({*asked, *report.joined}))}
-        return {"joined": joined, "unseen": [*report.unknown, *lost.people], **count}
-
-
-def _in_rounds(text: str, number: int) -> str:
-    """Return an error of the library in the words of reports."""
-    return f"round {number}: {text}"
+        return {"joined": joined, "unseen": [*report.unknown, *lost], **count}
 
 
 def signature(author: str) -> str | None:
@@ -361,29 +335,17 @@ def signature(author: str) -> str | None:
     return plain[:200] or None
 
 
-def _opened(path: Path, options: Options, problem: Problem, *, author: str, accept_changes: bool) -> Campaign:
-    """Return the campaign on the events of a folder."""
-    return Campaign(
-        problem.oracle,
-        events_of(path, options),
-        rng=options.seed,
-        support=(0.0, options.largest),
-        accept_changes=accept_changes,
-        author=signature(author),
-    )
-
-
-def _check_begun(path: Path, options: Options) -> None:
+def _check_begun(where: str | Path) -> None:
     """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
     from cmab.campaign.store import Store
 
-    store = Store(events_of(path, options))
+    store = Store(where)
     is_there = store.exists()
     store.close()
     if not is_there:
         raise ValueError(
-            f"{path} must have the events of its campaign in {options.events}, got none; restore a backup, or"
-            " make a new campaign"
+            f"{store.where} must have the events of the campaign, got none; restore a backup, or make a new"
+            " campaign"
         )
 
 
@@ -397,11 +359,6 @@ def check_names(labels: Iterable[Hashable]) -> None:
                 f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
                 f" {shown(short(text))}"
             )
-
-
-def events_of(path: Path, options: Options) -> str | Path:
-    """Return the path or the URL of the events of a folder."""
-    return options.events if "://" in options.events else path / options.events
 
 
 def create_folder(
@@ -451,9 +408,8 @@ def create_folder(
         made = CampaignFolder(new, author=author, is_new=True)
         made.close()
         check_names(made.problem.names.labels)
-        if folder.exists():
-            with suppress(FileNotFoundError):
-                folder.rmdir()
+        with suppress(FileNotFoundError):
+            folder.rmdir()
         shutil.move(new, folder)
     return CampaignFolder(folder, author=author, problem=made.problem)
 

@@ -485,7 +485,7 @@ class Store:
         begun, pause, is_told = time.monotonic(), 0.05, False
         while True:
             try:
-                with _calls if self.is_sqlite else nullcontext():
+                with _sqlite if self.is_sqlite else nullcontext():
                     cursor = self._cursor()
                     try:
                         return work(cursor)
@@ -574,54 +574,27 @@ def _reason(error: Any) -> str:
     return " ".join(str(error).split())
 
 
-class _Calls:
-    """The running calls of SQLite in this process, which a fork waits for.
-
-    A child cannot use a connection of its parent, and SQLite keeps the locks of a file for the whole process.
-    All connections are therefore closed before a fork.
-    """
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._running, self._is_forking = 0, False
-
-    def __enter__(self) -> None:
-        with self._condition:
-            self._condition.wait_for(lambda: not self._is_forking)
-            self._running += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._condition:
-            self._running -= 1
-            self._condition.notify_all()
-
-    def before_fork(self) -> None:
-        """Wait until no call runs, let none begin, and close the connections."""
-        self._condition.acquire()
-        self._is_forking = True
-        self._condition.wait_for(lambda: not self._running)
-        for store in list(_stores):
-            if store.is_sqlite:
-                store.close()
-
-    def after_fork(self) -> None:
-        """Let calls begin again, in the parent."""
-        self._is_forking = False
-        self._condition.notify_all()
-        self._condition.release()
-
-    def in_child(self) -> None:
-        """Begin anew in the child; the connections of other databases belong to the parent."""
-        self._condition, self._is_forking = threading.Condition(), False
-        for store in list(_stores):
-            store._deadline = threading.local()
-            if not store.is_sqlite:
-                store._idle.clear()
-
-
+#: Held by each call of SQLite, and while the process forks. A child cannot use a connection of its parent,
+#: and SQLite keeps the locks of a file for the whole process, so all connections are closed before a fork.
+_sqlite = threading.Lock()
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
-_calls = _Calls()
+
+
+def _before_fork() -> None:
+    _sqlite.acquire()
+    for store in list(_stores):
+        if store.is_sqlite:
+            store.close()
+
+
+def _in_child() -> None:
+    """Begin anew in the child; the connections of other databases belong to the parent."""
+    _sqlite.release()
+    for store in list(_stores):
+        store._deadline = threading.local()
+        if not store.is_sqlite:
+            store._idle.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_calls.before_fork, after_in_parent=_calls.after_fork, after_in_child=_calls.in_child
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_sqlite.release, after_in_child=_in_child)

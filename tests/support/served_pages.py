@@ -37,6 +37,7 @@ class Page:
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
         )
+        self.client.headers["Origin"] = f"http://{HOST}"  # browsers send it with each form
 
     def enter(self):
         assert self.client.get(f"/?token={self.access.token}").status_code == 200

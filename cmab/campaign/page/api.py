@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cmab.campaign.files import Options, clean
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
 from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
 from cmab.campaign.progress import TABLES
@@ -167,7 +167,7 @@ def login(context: Anybody, body: Login) -> dict[str, str]:
     """Begin a session and return its key."""
     if context.access.users is None:
         raise Refusal(404, "There is no such page.")
-    return {"key": context.access.log_in(body.user, body.password, address_of(context.request))}
+    return {"key": context.access.log_in(body.user, body.password, context.request)}
 
 
 @ROUTER.get("/campaigns")
@@ -232,8 +232,7 @@ def one_round(context: Reader, slug: str, number: int) -> Choice:
 def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
     """Store a report or a correction."""
     with context.store.held(slug) as opened:
-        folder, known = opened.folder, views.rounds_in(opened)
-        of = round_of(known, number)
+        folder, of = opened.folder, round_of(views.rounds_in(opened), number)
         check_mark(body.mark, of.mark)
         entries: Any = body.joined if folder.is_network else body.results
         if body.count is not None:
@@ -244,9 +243,8 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
             if isinstance(entries, dict):
                 entries = [name if value is None else f"{name}={value}" for name, value in entries.items()]
             told = report_of(
-                known,
+                of,
                 folder.problem.names,
-                of.number,
                 entries,
                 is_network=folder.is_network,
                 unknown=body.unknown,

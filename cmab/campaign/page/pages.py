@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 
 from cmab.campaign.files import Options, clean, number_in
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
 from cmab.campaign.page.web import (
     Anybody,
@@ -300,7 +300,7 @@ def report(context: Reporter, slug: str, number: int) -> Response:
 
 def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     """Return the report of a form."""
-    rounds, names = views.rounds_in(opened), opened.folder.problem.names
+    names = opened.folder.problem.names
     if not opened.folder.is_network:
         results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
         entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
@@ -308,17 +308,14 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
         if not entries:
             raise ValueError("enter the result of at least one item, or cancel the round")
         largest = opened.folder.options.largest
-        return report_of(
-            rounds, names, of.number, entries, is_network=False, unknown=unknown, largest=largest
-        )
+        return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
     entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
     unknown = _names(context, opened, "unknown")
     came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
     told = report_of(
-        rounds,
+        of,
         names,
-        of.number,
         entries,
         is_network=True,
         unknown=unknown,
@@ -488,8 +485,8 @@ def login_form(context: Anybody) -> Response:
 def login(context: Anybody) -> Response:
     """Begin a session of a user."""
     try:
-        where = address_of(context.request)
-        key = context.access.log_in(context.text("user")[:64], context.form.get("password", ""), where)
+        user, password = context.text("user")[:64], context.form.get("password", "")
+        key = context.access.log_in(user, password, context.request)
     except Refusal as refusal:
         return context.page("login.html", refusal.status, title="Log in", message=refusal.message)
     response = context.go("/")
@@ -500,7 +497,7 @@ def login(context: Anybody) -> Response:
 @ROUTER.post("/logout")
 def logout(context: Reader) -> Response:
     """End the session."""
-    context.access.sessions.end(context.access.key_of(context.request))
+    context.access.sessions.pop(context.access.key_of(context.request), None)
     response = context.go("/login" if context.access.users is not None else "/")
     response.delete_cookie(context.access.cookie)
     return response
