@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -22,7 +21,7 @@ from cmab.parameters import Declared
 from cmab.policy import AnyPolicy, check_policy_instance
 from cmab.seeding import Seed, root
 from cmab.statistics import ArmStatistics
-from cmab.validation import check_flag, interval, real, shown
+from cmab.validation import interval, real, shown
 
 
 @dataclass
@@ -81,23 +80,11 @@ class Played:
 
     @classmethod
     def of(cls, entries: Any) -> Played:
-        """Return the record with these entries of a file.
-
-        Raises
-        ------
-        ValueError
-            If the entries are not those of `listed`.
-        """
-        plain = isinstance(entries, list) and len(entries) == 8
-        if not plain or any(not (entry is None or type(entry) in (int, float)) for entry in entries):
-            raise ValueError(f"the record of rewards must be a list of 8 numbers, got {shown(entries)}")
+        """Return the record with these entries of a file."""
         told, total, spread, low, high, unreported, valued, widest = entries
-        low, high = math.inf if low is None else low, -math.inf if high is None else high
         # The sums of huge rewards are not finite.
         total, spread = math.nan if total is None else total, math.inf if spread is None else spread
-        is_count = all(type(number) is int and number >= 0 for number in (told, valued, widest))
-        if not is_count or (low <= high) != (told > 0):
-            raise ValueError(f"the record of rewards must fit the number of rewards, got {shown(entries)}")
+        low, high = math.inf if low is None else low, -math.inf if high is None else high
         return cls(told, total, spread, low, high, unreported, valued, widest)
 
 
@@ -352,11 +339,8 @@ def support_for(policy: Any, support: tuple[float, float] | None) -> tuple[float
     ValueError
         If no bounded interval is known.
     """
-    known = support if support is not None else getattr(policy, "support", None)
-    is_bounded = known is not None
-    with suppress(TypeError, ValueError):  # values that are no numbers raise an error below
-        is_bounded = known is not None and not any(math.isinf(end) for end in known)
-    if known is None or not is_bounded:
+    known = getattr(policy, "support", None) if support is None else support
+    if known is None or np.isinf(known).any():
         raise ValueError(
             "support must be a bounded interval (low, high) of the outcomes for a bound on the regret, got"
             f" {shown(known)}; pass support=(low, high) to this function, or to the session or campaign"
@@ -368,61 +352,6 @@ def support_for(policy: Any, support: tuple[float, float] | None) -> tuple[float
 LEAST_DELTA = 1e-290
 #: A simulated reward is reduced by this number of standard errors.
 _ERRORS = 5.0
-
-
-def certified(
-    oracle: Oracle,
-    stats: ArmStatistics,
-    played: Played,
-    *,
-    delta: float,
-    support: tuple[float, float],
-    reward_range: tuple[float, float] | None,
-    independent: bool,
-    rng: Seed,
-) -> RegretCertificate:
-    """Return the certificate of statistics and of the record of the rounds.
-
-    Raises
-    ------
-    ValueError
-        As `regret_bound`.
-    """
-    delta = real("delta", delta, LEAST_DELTA, 1.0, inside=True)
-    check_flag("independent", independent)
-    if reward_range is not None:
-        reward_range = interval("reward_range", reward_range)
-    if played.valued:
-        raise ValueError(
-            "contexts must have neither values nor costs nor features, and feedback one outcome of each arm,"
-            f" for a bound on the regret, got {played.valued:,} other rounds"
-        )
-    stats.check_support(*support)
-    generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
-    arms = confidence_set(oracle, stats, support, delta)
-    family = Family(oracle, generator)
-    found = _Bounds(oracle, stats, played, arms, family, delta, independent)
-    choice = oracle.solve(found.means, generator)
-    if oracle.is_linear:
-        method, (regret, exact_regret, gap, exact_gap) = found.linear(choice)
-    else:
-        method, (regret, exact_regret, gap, exact_gap) = found.monotone(choice, reward_range)
-    return RegretCertificate(
-        delta=delta,
-        rounds=stats.rounds,
-        regret=regret,
-        exact_regret=max(exact_regret, 0.0),
-        gap=gap,
-        exact_gap=exact_gap if math.isnan(exact_gap) else max(exact_gap, 0.0),
-        choice=choice,
-        alpha=oracle.alpha,
-        unseen=int((stats.counts == 0).sum()),
-        method=method,
-        calls=family.calls + 1,
-        sense=oracle.sense,
-        labels=tuple(oracle.labels(choice)),
-        oracle_failure=min(1.0, (1.0 - oracle.beta) * family.calls),
-    )
 
 
 def _least(*bounds: float) -> float:
@@ -630,16 +559,7 @@ def regret_bound(
     played = Played()
     if rewards is not None and stats.rounds:
         played = Played(told=stats.rounds, total=real("rewards", rewards), spread=None)
-    return certified(
-        oracle,
-        stats,
-        played,
-        delta=delta,
-        support=support_for(policy, support),
-        reward_range=reward_range,
-        independent=independent,
-        rng=rng,
-    )
+    return Certify(delta, reward_range, independent, support).now(policy, state, played, rng)
 
 
 def _check_plays(oracle: Oracle, stats: ArmStatistics) -> None:
@@ -703,15 +623,46 @@ class Certify(Declared):
         statistics_for(policy, policy.initial_state())
         return replace(self, support=support_for(policy, self.support or support))
 
-    def now(self, policy: AnyPolicy, state: ArmStatistics, played: Played) -> RegretCertificate:
-        """Return the certificate of a state and of the record of the rounds."""
-        return certified(
-            policy.oracle,
-            state,
-            played,
+    def now(
+        self, policy: AnyPolicy, state: ArmStatistics, played: Played, rng: Seed = 0
+    ) -> RegretCertificate:
+        """Return the certificate of a state and of the record of the rounds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `regret_bound`.
+        """
+        oracle, stats = statistics_for(policy, state)
+        if played.valued:
+            raise ValueError(
+                "contexts must have neither values nor costs nor features, and feedback one outcome of each"
+                f" arm, for a bound on the regret, got {played.valued:,} other rounds"
+            )
+        support = support_for(policy, self.support)
+        stats.check_support(*support)
+        generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(root(rng))
+        arms = confidence_set(oracle, stats, support, self.delta)
+        family = Family(oracle, generator)
+        found = _Bounds(oracle, stats, played, arms, family, self.delta, self.independent)
+        choice = oracle.solve(found.means, generator)
+        if oracle.is_linear:
+            method, (regret, exact_regret, gap, exact_gap) = found.linear(choice)
+        else:
+            method, (regret, exact_regret, gap, exact_gap) = found.monotone(choice, self.reward_range)
+        return RegretCertificate(
             delta=self.delta,
-            support=support_for(policy, self.support),
-            reward_range=self.reward_range,
-            independent=self.independent,
-            rng=0,
+            rounds=stats.rounds,
+            regret=regret,
+            exact_regret=max(exact_regret, 0.0),
+            gap=gap,
+            exact_gap=exact_gap if math.isnan(exact_gap) else max(exact_gap, 0.0),
+            choice=choice,
+            alpha=oracle.alpha,
+            unseen=int((stats.counts == 0).sum()),
+            method=method,
+            calls=family.calls + 1,
+            sense=oracle.sense,
+            labels=tuple(oracle.labels(choice)),
+            oracle_failure=min(1.0, (1.0 - oracle.beta) * family.calls),
         )

@@ -181,7 +181,6 @@ def _intervals(
 
 #: The number of steps of the line search for the multiplier of the joint confidence set.
 _STEPS = 10
-_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 @dataclass
@@ -316,6 +315,8 @@ class LinearBound:
 
     def _line_search(self, best: float, outside: FloatArray, known: float) -> float:
         """Return the smallest bound over some multipliers. The bound is convex in the multiplier."""
+        from scipy.optimize import minimize_scalar
+
         arms, chosen = self.arms, self.family.super_arm
         factors = np.maximum(self.horizon - self.plays[chosen], 0.0)
         width = float((factors * (arms.upper[chosen] - arms.shares[chosen])).sum())
@@ -325,17 +326,10 @@ class LinearBound:
         # At the best multiplier, the entropy costs about as much as the width that remains.
         count = 1 if self.independent else len(chosen)
         middle = math.log(-width / (count * math.log(JOINT * self.delta)))
-        low, high = middle - 4.0, middle + 2.0
-        points = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
-        values = [self._bound(math.exp(point), outside, known) for point in points]
-        for _ in range(_STEPS - 2):
-            best = min(best, *values)
-            if values[0] <= values[1]:
-                high, points[1], values[1] = points[1], points[0], values[0]
-                points[0] = high - _GOLDEN * (high - low)
-                values[0] = self._bound(math.exp(points[0]), outside, known)
-            else:
-                low, points[0], values[0] = points[0], points[1], values[1]
-                points[1] = low + _GOLDEN * (high - low)
-                values[1] = self._bound(math.exp(points[1]), outside, known)
-        return min(best, *values)
+        found = minimize_scalar(
+            lambda point: self._bound(math.exp(point), outside, known),
+            bounds=(middle - 4.0, middle + 2.0),
+            method="bounded",
+            options={"maxiter": _STEPS},
+        )
+        return min(best, float(found.fun))

@@ -57,12 +57,6 @@ def kl_lucb_rate(n_arms, t, delta):
 
 
 @kernel
-def heuristic_rate(samples, delta):
-    """Return ``ln((1 + ln t) / delta)``, the rate in the experiments of Garivier and Kaufmann (COLT 2016)."""
-    return math.log((1.0 + math.log(samples)) / delta)
-
-
-@kernel
 def kl_bounds_of(means, counts, rate, lower, upper):
     """Write the two ends of ``T kl(mean, q) <= rate`` for every arm; they are 0 and 1 without outcomes."""
     for i in range(means.shape[0]):

@@ -17,69 +17,6 @@ from cmab.validation import check_flag, integer, interval, real, vector
 _ROUNDING = 1e-12
 
 
-def anytime_kl_bounds(
-    state: ArmStatistics, *, level: float, support: tuple[float, float] = (0.0, 1.0)
-) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper bounds on the means by relative entropy that hold for all counts at once.
-
-    With probability at least ``1 - level``, the expectation of an arm is never below its lower bound, at any
-    time and for every distribution on `support`. The same holds for its upper bound.
-
-    Parameters
-    ----------
-    state : ArmStatistics
-        The counts and means of the arms.
-    level : float
-        Probability of failure on one side of one arm, in (0, 1).
-    support : tuple of float
-        Interval of the outcomes.
-
-    Returns
-    -------
-    tuple of FloatArray, shape (n_arms,)
-        The lower and the upper bounds, in the unit of the outcomes. They are the ends of `support` for an arm
-        without outcomes.
-
-    Raises
-    ------
-    ValueError
-        If `level` or `support` is out of its range.
-
-    Notes
-    -----
-    For outcomes X in [0, 1] with expectation m, the ratio ``(p / m)^X ((1 - p) / (1 - m))^(1 - X)`` is convex
-    in X, so its expectation is at most 1 for every p. The product over n outcomes, averaged over p with
-    Jeffreys' prior Beta(1/2, 1/2), is therefore a nonnegative supermartingale. By Ville's inequality, it ever
-    exceeds ``1 / level`` with probability at most `level`. Its logarithm is ``n kl(mean, m) - price``, where
-    `mixture_price` is about ``ln(n) / 2 + 0.6``.
-
-    For the upper bound, only the values p below m matter. The values above m contribute at most their prior
-    probability ``1 - P``, because the likelihood decreases above m. The average over the values below m thus
-    exceeds ``1 / level`` if the average over all values exceeds ``P / level + 1 - P``.
-
-    Examples
-    --------
-    >>> from cmab import ArmStatistics, Feedback
-    >>> from cmab.bounds import anytime_kl_bounds
-    >>> state = ArmStatistics.empty(2)
-    >>> state.update(Feedback([0, 1], [100.0, 1.0], pulls=[1000, 10]))
-    >>> lower, upper = anytime_kl_bounds(state, level=0.01)
-    >>> lower.round(3), upper.round(3)
-    (array([0.066, 0.   ]), array([0.139, 0.6  ]))
-
-    References
-    ----------
-    H. Robbins: Statistical methods related to the law of the iterated logarithm, Annals of Mathematical
-    Statistics 41 (1970); R. Krichevsky, V. Trofimov: The performance of universal encoding, IEEE Transactions
-    on Information Theory 27 (1981): the price (both from memory; proven above).
-    """
-    low, high = interval("support", support)
-    level = real("level", level, 0.0, 1.0, inside=True)
-    shares = shares_of(state.means, low, high)
-    below, above = share_bounds(state.counts, shares, level)
-    return low + (high - low) * below, low + (high - low) * above
-
-
 def shares_of(means: FloatArray, low: float, high: float) -> FloatArray:
     """Return the positions of the means in the support, in [0, 1].
 
@@ -113,7 +50,22 @@ def mixture_price(counts: IntArray, shares: FloatArray) -> FloatArray:
 
 
 def share_bounds(counts: IntArray, shares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return `anytime_kl_bounds` for means in [0, 1].
+    """Return lower and upper bounds on expectations of outcomes in [0, 1] that hold for all counts at once.
+
+    With probability at least ``1 - level``, the expectation of an arm is never below its lower bound, at any
+    time and for every distribution on [0, 1]. The same holds for its upper bound. `shares` are the means.
+
+    Notes
+    -----
+    For outcomes X in [0, 1] with expectation m, the ratio ``(p / m)^X ((1 - p) / (1 - m))^(1 - X)`` is convex
+    in X, so its expectation is at most 1 for every p. The product over n outcomes, averaged over p with
+    Jeffreys' prior Beta(1/2, 1/2), is therefore a nonnegative supermartingale. By Ville's inequality, it ever
+    exceeds ``1 / level`` with probability at most `level`. Its logarithm is ``n kl(mean, m) - price``, where
+    `mixture_price` is about ``ln(n) / 2 + 0.6``.
+
+    For the upper bound, only the values p below m matter. The values above m contribute at most their prior
+    probability ``1 - P``, because the likelihood decreases above m. The average over the values below m thus
+    exceeds ``1 / level`` if the average over all values exceeds ``P / level + 1 - P``.
 
     Examples
     --------
@@ -122,6 +74,12 @@ def share_bounds(counts: IntArray, shares: FloatArray, level: float) -> tuple[Fl
     >>> low, high = share_bounds(np.array([0, 10]), np.array([0.0, 0.5]), 0.01)
     >>> low.round(3), high.round(3)
     (array([0.   , 0.086]), array([1.   , 0.914]))
+
+    References
+    ----------
+    H. Robbins: Statistical methods related to the law of the iterated logarithm, Annals of Mathematical
+    Statistics 41 (1970); R. Krichevsky, V. Trofimov: The performance of universal encoding, IEEE Transactions
+    on Information Theory 27 (1981): the price (both from memory; proven above).
     """
     prices = mixture_price(counts, shares)
     below = 1.0 - _uppers(counts, 1.0 - shares, prices, level)
@@ -144,10 +102,8 @@ def _uppers(counts: IntArray, shares: FloatArray, prices: FloatArray, level: flo
 
 #: Number of bets. Each bet takes three places in `bets`: its fraction, its pay for spread, and its surcharge.
 BETS = 54
-#: The c^2 of `student_radii`: the prior on the standardised mean is normal with variance 1 / PRIOR.
-PRIOR = 4.0
 #: Relative rounding errors of the sum of squares per outcome, as shares of the squared size of the outcomes.
-SLACK, LEAST_SPREAD = 1e-15, 1e-13
+SLACK = 1e-15
 #: On shorter intervals, the squares of outcomes lose digits or are 0.
 LEAST_LENGTH = 1e-140
 
@@ -184,37 +140,10 @@ def bernstein_radius(count, mean, deviation, log, low, high, bets):
 
 
 @lean_kernel
-def student_radius(count, mean, deviation, log):
-    """Return the one-sided radius of the mean of Gaussian outcomes.
-
-    The radius fails for any count with probability at most ``1 / (2 exp(log) - 1)``.
-    """
-    # Gaussian outcomes are never all equal. If they are equal up to rounding, the spread is unknown.
-    if count < 2 or not deviation > LEAST_SPREAD * count * mean * mean:
-        return np.inf
-    # R = (exp(log) sqrt((T + c^2) / c^2))^(2/T). The radius is finite if R c^2 < T + c^2.
-    growth = math.log1p(count / PRIOR)
-    exponent = (2.0 * log + growth) / count
-    if exponent >= growth:
-        return np.inf
-    rise = math.expm1(exponent)
-    room = count - PRIOR * rise
-    # r^2 = s^2 (R - 1) (T + c^2) / (T + c^2 - R c^2), where s^2 is the biased variance.
-    return math.sqrt(deviation / count * rise * ((count + PRIOR) / room)) if room > 0.0 else np.inf
-
-
-@lean_kernel
 def bernstein_radii_of(counts, means, deviations, logs, low, high, bets, out):
     """Write `bernstein_radius` of every arm to `out`."""
     for i in range(counts.shape[0]):
         out[i] = bernstein_radius(counts[i], means[i], deviations[i], logs[i], low, high, bets)
-
-
-@lean_kernel
-def student_radii_of(counts, means, deviations, logs, out):
-    """Write `student_radius` of every arm to `out`."""
-    for i in range(counts.shape[0]):
-        out[i] = student_radius(counts[i], means[i], deviations[i], logs[i])
 
 
 @cache
@@ -303,79 +232,6 @@ def anytime_bernstein_radii(
     counts = np.ascontiguousarray(state.counts)
     bernstein_radii_of(counts, state.means, state.deviations, logs, low, high, bet_table(), radii)
     return radii
-
-
-def student_radii(state: ArmStatistics, *, level: float) -> FloatArray:
-    """Return radii for Gaussian outcomes of unknown variance that hold for all counts at once.
-
-    With probability at least ``1 - level``, the mean of an arm with Gaussian outcomes never exceeds its
-    expectation by more than its radius. The same bound holds for a mean below its expectation. For outcomes
-    that are not Gaussian nothing is proven.
-
-    Parameters
-    ----------
-    state : ArmStatistics
-        The counts, means and sums of squared deviations of the arms.
-    level : float
-        Probability of failure on one side of one arm, in (0, 1).
-
-    Returns
-    -------
-    FloatArray, shape (n_arms,)
-        The radii, in the unit of the outcomes. The radius of an arm is infinite if it has too few outcomes,
-        if all its outcomes are equal (a standard deviation below 3e-7 of the mean counts as rounding), or if
-        the sum of squares of a batch is unknown.
-
-    Raises
-    ------
-    ValueError
-        If `level` is out of its range.
-
-    Notes
-    -----
-    The evidence against the expectation m is a ratio of two likelihoods of the outcomes. In both, ``X - m = s
-    Z`` with the prior ``ds / s`` on the scale s. In the denominator, Z is standard Gaussian. In the
-    numerator, Z is Gaussian with variance 1 around a number that is drawn from N(0, 1 / c^2). The evidence is
-    the likelihood ratio of the statistics that are invariant to the scale, so it is a martingale. Let d be
-    the distance between the mean and m, and v the biased variance. The evidence is ``sqrt(c^2 / (T + c^2))
-    ((T + c^2)(v + d^2) / ((T + c^2) v + c^2 d^2))^(T/2)``.
-
-    For a bound on one side, only the half of the prior on the side of the mean counts. Its evidence is at
-    least twice the evidence above less 1, because that of the other half is at most 1. One side therefore
-    fails with probability at most `level` if the radius is the d at which the evidence is ``(1 + 1 / level) /
-    2``. With ``c^2 = 4`` and level 0.001, the radius exceeds the least radius for any c by at most 3 % from
-    50 to 300 outcomes, and by at most 6 % up to 1000 outcomes.
-
-    Examples
-    --------
-    >>> from cmab import ArmStatistics, Feedback
-    >>> from cmab.bounds import student_radii
-    >>> state = ArmStatistics.empty(3)
-    >>> state.update(Feedback([0, 1, 2], [0.0] * 3, pulls=[5, 100, 1000], squares=[5.0, 100.0, 4000.0]))
-    >>> student_radii(state, level=0.01).round(3)
-    array([  inf, 0.35 , 0.232])
-
-    References
-    ----------
-    T. L. Lai: On Confidence Sequences, Annals of Statistics 4 (1976). H. Wang, A. Ramdas: Anytime-valid
-    t-tests and confidence sequences for Gaussian means with unknown variance, 2023. The one-sided bound and
-    the choice of c are ours.
-    """
-    radii, logs = np.empty(state.n_arms), np.full(state.n_arms, one_sided_evidence(_level(level)))
-    student_radii_of(np.ascontiguousarray(state.counts), state.means, state.deviations, logs, radii)
-    return radii
-
-
-def one_sided_evidence(level: float) -> float:
-    """Return ``ln((1 + 1 / level) / 2)``, the logarithm of the evidence at which one side fails.
-
-    Examples
-    --------
-    >>> from cmab.bounds.mixtures import one_sided_evidence
-    >>> round(one_sided_evidence(0.1), 4)
-    1.7047
-    """
-    return -math.log(2.0 * level) + math.log1p(level)
 
 
 def _level(level: float) -> float:

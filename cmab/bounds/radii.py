@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 
 from cmab import parameters as declared
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.statistics import ArmStatistics
-from cmab.validation import check_vector, integer, interval, listed, one_of, per_arm, real, real_array, vector
+from cmab.validation import integer, listed, one_of, per_arm, real, vector
 
 #: Number of entries of `reals` before the table of radii: epsilon, sigma and the levels of the two sides.
 PARAMETERS = 4
@@ -132,27 +131,6 @@ _MODES: tuple[Mode, ...] = ("faithful", "paper", "heuristic")
 MODE = declared.one_of(*_MODES)
 
 
-def scaled_radius(counts: FloatArray | IntArray, log_term: float) -> FloatArray:
-    """Return ``sqrt(log_term / counts)``, or infinity where `counts` is 0.
-
-    Raises
-    ------
-    ValueError
-        If a count or `log_term` is negative or not finite.
-
-    Examples
-    --------
-    >>> from cmab.bounds.radii import scaled_radius
-    >>> scaled_radius([0, 4], 1.0)
-    array([inf, 0.5])
-    """
-    plain = np.ascontiguousarray(real_array("counts", counts))
-    check_vector("counts", plain.ravel(), low=0.0)
-    radii = np.empty(plain.shape)
-    scaled_radii(plain.ravel(), real("log_term", log_term, 0.0), radii.ravel())
-    return radii
-
-
 @dataclass(frozen=True)
 class LogRadius(declared.Declared):
     """The radius ``sqrt((coefficient ln t + loglog ln ln t) / T)`` of CUCB, for outcomes in [0, 1].
@@ -224,7 +202,7 @@ def lil_radii(
     >>> lil_radii(np.array([1, 100]), 1e-3, epsilon=0.0, sigma=0.5).round(6)
     array([1.87107 , 0.205417])
     """
-    whole = _whole(counts)
+    whole = vector("counts", counts, low=0.0, high=2.0**62).astype(np.int64)
     levels = per_arm("level", level, len(whole), 0.0)
     radii = np.empty(whole.shape)
     lil_radii_of(whole, levels, real("epsilon", epsilon, 0.0), real("sigma", sigma, 0.0), radii)
@@ -234,65 +212,6 @@ def lil_radii(
 def around(means: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the means minus the radii, and the means plus the radii."""
     return means - radii, means + radii
-
-
-def lucb1_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
-    """Return LUCB1's radius in round `t`: ``sigma sqrt(2 ln(1.25 N t^4 / delta) / T)``.
-
-    Examples
-    --------
-    >>> from cmab.bounds.radii import lucb1_radii
-    >>> lucb1_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
-    array([0.971, 0.486])
-    """
-    whole, delta = _whole(counts), real("delta", delta, 0.0, 1.0, inside=True)
-    return _radii(whole, lucb1_rate(len(whole), integer("t", t, 0), delta), sigma)
-
-
-def anytime_radii(counts: IntArray, t: int, *, delta: float, sigma: float) -> FloatArray:
-    """Return the radius of UGapEc and CLUCB after `t` samples: ``sigma sqrt(2 ln(4 N t^3 / delta) / T)``.
-
-    Examples
-    --------
-    >>> from cmab.bounds.radii import anytime_radii
-    >>> anytime_radii([10, 40], 50, delta=0.1, sigma=0.5).round(3)
-    array([0.898, 0.449])
-    """
-    whole, delta = _whole(counts), real("delta", delta, 0.0, 1.0, inside=True)
-    return _radii(whole, anytime_rate(len(whole), integer("t", t, 0), delta), sigma)
-
-
-def _whole(counts: ArrayLike) -> IntArray:
-    return vector("counts", counts, low=0.0, high=2.0**62).astype(np.int64)
-
-
-def _radii(counts: IntArray, rate: float, sigma: float) -> FloatArray:
-    radii = np.empty(len(counts))
-    hoeffding_radii(counts, rate, real("sigma", sigma, 0.0), radii)
-    return radii
-
-
-def bernstein_radii(
-    state: ArmStatistics, t: int, *, delta: float, support: tuple[float, float]
-) -> FloatArray:
-    """Return UGapE-V's radius of each arm after `t` samples; it is infinite for fewer than two outcomes.
-
-    See `UGapEcV` for the formula.
-
-    Examples
-    --------
-    >>> from cmab import ArmStatistics, Feedback
-    >>> from cmab.bounds.radii import bernstein_radii
-    >>> state = ArmStatistics.empty(2)
-    >>> state.update(Feedback([0, 1], [8.0, 8.0], pulls=[10, 100], squares=[8.0, 8.0]))
-    >>> bernstein_radii(state, t=110, delta=0.1, support=(0.0, 1.0)).round(3)
-    array([5.76 , 0.617])
-    """
-    low, high = interval("support", support)
-    counts, radii = state.counts, np.empty(state.n_arms)
-    rate = bernstein_rate(len(counts), integer("t", t, 0), real("delta", delta, 0.0, 1.0, inside=True))
-    write_bernstein_radii(counts, state.deviations, rate, high - low, radii)
-    return radii
 
 
 def mixture_threshold(x: float) -> float:
@@ -345,21 +264,8 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
-def largest_level(error: Callable[[float], float], delta: float) -> float:
-    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, where `error` increases.
-
-    Raises
-    ------
-    ValueError
-        If `delta` is not a finite number above 0.
-
-    Examples
-    --------
-    >>> from cmab.bounds.radii import largest_level
-    >>> round(largest_level(lambda w: 4.0 * w, 0.1), 6)
-    0.025
-    """
-    delta = real("delta", delta, 0.0, inside=True)
+def _largest_level(error: Callable[[float], float], delta: float) -> float:
+    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, where `error` increases."""
     # Bisection on ln w, because levels span hundreds of orders of magnitude. exp(-700) is just above 0.
     low, high = -700.0, 0.0
     for _ in range(100):
@@ -400,4 +306,4 @@ def lil_parameters(
         failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sizes)
         return constant * failing
 
-    return epsilon, largest_level(error, delta)
+    return epsilon, _largest_level(error, delta)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +13,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle, check_super_arm
-from cmab.validation import check_vector, integer, real, real_array, shown, vector
+from cmab.validation import check_vector, real_array, shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,23 +170,6 @@ def _chances(
     if found is None:
         raise ValueError(f"triggering must be given, because {oracle!r} does not know its probabilities")
     return vector("triggering", found, oracle.n_arms, 0.0, 1.0)
-
-
-_MOST_SETS = 20_000
-
-
-def listed_family(oracle: Oracle) -> list[IntArray] | None:
-    """Return all super arms, or None if there are too many candidate sets or no membership test.
-
-    All sets of an allowed size are tested, so there must be at most 20,000 of them.
-    """
-    n = oracle.n_choices
-    # If the oracle is not linear, `max_size` counts base arms, not the entries of a super arm.
-    sizes = range((oracle.max_size if oracle.is_linear else n) + 1)
-    if not oracle.has_membership or sum([comb(n, size) for size in sizes]) > _MOST_SETS:
-        return None
-    sets = (np.array(chosen, np.int64) for size in sizes for chosen in combinations(range(n), size))
-    return [super_arm for super_arm in sets if oracle.is_feasible(super_arm)]
 
 
 def gap_dependent_bound(
@@ -358,46 +339,15 @@ def _integral(smoothness: Smoothness, bottom: float, top: float, floor: float) -
     return float(area + floor * (top - turn))
 
 
-def sum_of_widths(n_arms: int, n_triggered: float, *, rounds: ArrayLike) -> FloatArray:
-    """Return ``m + sqrt(24 m K n ln n)``, an upper bound on the sum of widths over n rounds for any policy.
+def sum_of_widths(n_arms: int, n_triggered: float, n: FloatArray) -> FloatArray:
+    """Return ``m + sqrt(24 m K n ln n)``, a bound on the expected sum of widths over n rounds for any policy.
 
     The width of an arm is that of Algorithm 1's interval, ``min(2 sqrt(3 ln t / 2T), 1)``, and 1 for an arm
-    without observations. The bounded sum, over rounds and arms, is of the probability that the arm is
-    triggered times its width. Its expectation is at most this number for any choice of super arms.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of base arms m.
-    n_triggered : float
-        K, the largest expected number of arms that a super arm triggers.
-    rounds : array_like of int
-        Numbers of rounds n, at least 1.
-
-    Returns
-    -------
-    FloatArray, shape of `rounds`
-        The bound for each number of rounds.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    Examples
-    --------
-    >>> from cmab.bounds import sum_of_widths
-    >>> float(sum_of_widths(4, n_triggered=2.0, rounds=1000).round(2))
-    1155.65
-
-    References
-    ----------
-    Ours: the lemma of docs/explanation/theory.md. Q. Wang, W. Chen (NIPS 2017) bound the same sum by groups
-    of arms with similar triggering probabilities.
+    without observations. The sum over rounds and arms is of the probability that the arm is triggered times
+    its width. K is the largest expected number of arms that a super arm triggers. The lemma of
+    docs/explanation/theory.md proves it.
     """
-    n = numbers_of_rounds(rounds)
-    m, k = integer("n_arms", n_arms, 1), real("n_triggered", n_triggered, 0.0)
-    total: FloatArray = m + np.sqrt(24.0 * m * k * n * np.log(n))
+    total: FloatArray = n_arms + np.sqrt(24.0 * n_arms * n_triggered * n * np.log(n))
     return total
 
 
@@ -444,10 +394,10 @@ def modulated_gap_free_bound(
     ----------
     Ours: Theorem 1 of docs/explanation/theory.md, after Q. Wang, W. Chen (NIPS 2017), with a shorter proof.
     """
-    constant = _constant(gaps, smoothness)
+    constant, n = _constant(gaps, smoothness), numbers_of_rounds(rounds)
     m = len(gaps.n_bad)
     failing = math.pi**2 / 3 * m * gaps.overall
-    bound: FloatArray = constant * sum_of_widths(m, gaps.n_triggered, rounds=rounds) + failing
+    bound: FloatArray = constant * sum_of_widths(m, gaps.n_triggered, n) + failing
     return bound
 
 

@@ -8,16 +8,14 @@ by factors of 10 and more; `identify` returns the actual numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray
 from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.radii import Mode, lil_parameters, lil_radii
-from cmab.bounds.times import ConditionError, Divergence, evidence
+from cmab.bounds.times import Divergence, evidence
 from cmab.compiled import kernel
-from cmab.oracle import LinearOracle
 from cmab.selection import mark_best
 from cmab.validation import integer, interval, real, shown, vector
 
@@ -80,24 +78,6 @@ def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
     return gaps
 
 
-def constrained_gaps(oracle: LinearOracle, means: ArrayLike) -> FloatArray:
-    """Return the gaps of combinatorial pure exploration: the least loss from including or excluding each arm.
-
-    If an arm is in the best super arm, the loss is that of the best super arm without it, otherwise of the
-    best one with it. It is infinite for arms that are in no or in every super arm. The oracle must define
-    ``solve_constrained``.
-
-    Examples
-    --------
-    >>> from cmab.bounds.samples import constrained_gaps
-    >>> from oracles import TopK
-    >>> constrained_gaps(TopK(4, k=2), [4.0, 1.0, 3.0, 0.0])
-    array([3., 2., 2., 3.])
-    """
-    array = vector("means", means, oracle.n_arms)
-    return oracle.gaps(array, [], [], np.random.default_rng(0))[1]
-
-
 def hardness(gaps: ArrayLike, floor: float = 0.0) -> float:
     """Return ``H = sum of max(gap, floor)^-2``, infinite if both a gap and `floor` are 0.
 
@@ -138,20 +118,6 @@ def ugape_hardness(
     interval("support", support)
     low, high = support
     return (high - low) ** 2 * hardness((gap_array(gaps) + epsilon) / 2.0, epsilon)
-
-
-def hardness_h2(gaps: ArrayLike) -> float:
-    """Return ``H2 = max over i of i / gap_(i)^2`` with gaps in increasing order (Audibert et al. 2010).
-
-    Examples
-    --------
-    >>> from cmab.bounds.samples import hardness_h2
-    >>> hardness_h2([0.5, 0.5, 1.0])
-    8.0
-    """
-    ordered = np.sort(gap_array(gaps))
-    with np.errstate(divide="ignore"):
-        return float((np.arange(1, len(ordered) + 1) / ordered**2.0).max(initial=0.0))
 
 
 def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int, float, float]:
@@ -247,24 +213,6 @@ def ugapeb_error(
     return min(1.0, 2 * n_arms * budget * math.exp(-2 * a))
 
 
-def rejects_error(gaps: ArrayLike, *, budget: int) -> float:
-    """Return the error bound of SAR, ``2 N^2 exp(-(n - N) / (8 logbar H2))``, at most 1.
-
-    Examples
-    --------
-    >>> from cmab.bounds.samples import rejects_error
-    >>> rejects_error([0.5, 0.5], budget=10)
-    1.0
-
-    References
-    ----------
-    S. Bubeck, T. Wang, N. Viswanathan: Multiple Identifications in Multi-Armed Bandits, ICML 2013.
-    """
-    n_arms = len(gap_array(gaps))
-    log_bar = 0.5 + sum(1 / i for i in range(2, n_arms + 1))
-    return min(1.0, 2 * n_arms**2 * math.exp(-(budget - n_arms) / (8 * log_bar * hardness_h2(gaps))))
-
-
 def halving_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> int:
     """Return the exact number of samples of `Halving`, which is the same on every instance.
 
@@ -318,9 +266,8 @@ def least_best_k_samples(
     others.
 
     The tightest bound, ``T* kl(delta, 1 - delta)``, considers all changes of measure together; see
-    `cmab.bounds.best_k_time`, and `cmab.bounds.characteristic_time` for k = 1. For k = 1 and Gaussian arms of
-    one variance it is at most twice as large. For Bernoulli arms it may be several times as large: 3.5 times
-    for means of 0.99 and 0.01.
+    `cmab.bounds.best_k_time`. For k = 1 and Gaussian arms of one variance it is at most twice as large. For
+    Bernoulli arms it may be several times as large: 3.5 times for means of 0.99 and 0.01.
 
     Parameters
     ----------
@@ -357,30 +304,6 @@ def least_best_k_samples(
     costs += [divergence(float(values[arm]), outside) for arm in order[k:]]
     # Theorem 4: sum of 1 / d(m_i, m_(k+1)) inside and of 1 / d(m_i, m_(k)) outside.
     return evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
-
-
-def least_gaussian_samples(gaps: ArrayLike, *, delta: float, sigma: float = 0.5) -> float:
-    """Return ``2 sigma^2 H kl(delta, 1 - delta)``, a bound for Gaussian arms and any family of super arms.
-
-    If one arm's mean changes by its gap, the best super arm changes. An outcome of this arm gives evidence
-    ``gap^2 / 2 sigma^2``.
-
-    Parameters
-    ----------
-    gaps, delta, sigma
-        As for `lil_clucb_samples`; `sigma` is the standard deviation of the outcomes.
-
-    Examples
-    --------
-    >>> from cmab.bounds.samples import least_gaussian_samples
-    >>> round(least_gaussian_samples([0.5, 0.5], delta=0.1), 2)
-    7.03
-
-    References
-    ----------
-    As for `least_best_k_samples`. Chen et al. (NIPS 2014), Theorem 2, has the same order.
-    """
-    return 2.0 * real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(gaps) * evidence(delta)
 
 
 def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
@@ -505,7 +428,7 @@ def lil_clucb_samples(
     Parameters
     ----------
     gaps : array_like, shape (n_arms,)
-        Gaps of the arms; see `best_k_gaps` and `constrained_gaps`.
+        Gaps of the arms; see `best_k_gaps` and `LinearOracle.gaps`.
     delta : float
         Error probability, in (0, 1).
     sigma : float
@@ -513,8 +436,8 @@ def lil_clucb_samples(
     mode : {"faithful", "paper", "heuristic"}
         The constants of the rule; see `cmab.exploration.lucb.LilLUCB`.
     width : int, optional
-        Width of the family of super arms; see `exchange_width`. If omitted, the bound is for the best k
-        arms.
+        Width of the family of super arms (Chen et al. 2014): at most 2 for the bases of a matroid, and at
+        most the number of nodes for matchings and paths. If omitted, the bound is for the best k arms.
 
     Examples
     --------
@@ -621,7 +544,7 @@ def _lil_pulls(widths: FloatArray, level: float, epsilon: float, sigma: float) -
     high = np.ones(len(widths), np.int64)
     while (late := lil_radii(high, level, epsilon=epsilon, sigma=sigma) >= widths).any():
         if high.max() > 2**60:
-            raise ConditionError(
+            raise ValueError(
                 f"gaps must be larger, because the bound exceeds 2**60 samples, got {shown(widths)}"
             )
         high[late] *= 2
@@ -631,53 +554,3 @@ def _lil_pulls(widths: FloatArray, level: float, epsilon: float, sigma: float) -
         late = (lil_radii(middle, level, epsilon=epsilon, sigma=sigma) >= widths) | (middle == 0)
         low, high = np.where(late, middle, low), np.where(late, high, middle)
     return int(high.sum())
-
-
-def exchange_width(super_arms: Iterable[Iterable[int] | IntArray]) -> int:
-    """Return the width of a family of super arms by trying all exchanges to another super arm.
-
-    An exchange removes some arms from a super arm M and adds others; its size is the number of removed and
-    added arms. For any two super arms M and N, and any arm of M that is not in N, consider the exchanges that
-    remove this arm from M, remove only arms in M but not in N, and add only arms in N but not in M. Both M
-    after the exchange, and N after the reverse exchange, must be in the family. The width is the smallest
-    number such that for all M, N and arms there is such an exchange of at most this size.
-
-    The width is at most 2 for the bases of a matroid, and at most the number of nodes for matchings and
-    paths.
-
-    Parameters
-    ----------
-    super_arms : iterable of iterable of int
-        All super arms.
-
-    Returns
-    -------
-    int
-        The width; 0 for a single super arm.
-
-    Examples
-    --------
-    >>> from cmab.bounds.samples import exchange_width
-    >>> exchange_width([(0, 1), (0, 2), (1, 2)]), exchange_width([(0, 1), (2, 3, 4)])
-    (2, 5)
-
-    References
-    ----------
-    S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
-    NIPS 2014, section 3.1 and, from memory, Appendix A.
-    """
-    # A super arm is a number whose bits are its arms, and an exchange is the number of its moved arms.
-    family = {sum(1 << int(arm) for arm in {*arms}) for arms in super_arms}
-    widest = 0
-    for first in family:
-        exchanges = sorted((first ^ other for other in family if other != first), key=int.bit_count)
-        for second in family:
-            differing = first ^ second
-            left = first & differing  # the arms of the first super arm that no exchange has removed yet
-            for moved in exchanges:
-                if not left:
-                    break
-                if moved & left and not moved & ~differing and second ^ moved in family:
-                    left &= ~moved
-                    widest = max(widest, moved.bit_count())
-    return widest

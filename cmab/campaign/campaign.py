@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import IntArray
-from cmab.bounds.certificate import RegretCertificate, certified, statistics_for, support_for
+from cmab.bounds.certificate import Certify, RegretCertificate
 from cmab.campaign.names import feedback_of
 from cmab.campaign.posterior import (
     Beliefs,
@@ -449,17 +449,8 @@ class Campaign:
             optimum differs from that of other rounds.
         """
         replay = self._replica.current()
-        oracle, stats = statistics_for(self.policy, replay.state)
-        return certified(
-            oracle,
-            stats,
-            replay.played,
-            delta=delta,
-            support=support_for(self.policy, self.support),
-            reward_range=reward_range,
-            independent=independent,
-            rng=rng,
-        )
+        certify = Certify(delta, reward_range, independent, self.support)
+        return certify.now(self.policy, replay.state, replay.played, rng)
 
     def summary(self) -> Summary:
         """Return the numbers of rounds, the mean reward and the statistics of the arms."""

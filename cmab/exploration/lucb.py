@@ -26,7 +26,6 @@ from cmab.bounds.radii import (
     hoeffding_radii,
     lil_parameters,
     lil_radii,
-    lucb1_radii,
     lucb1_rate,
     radius_at,
 )
@@ -200,9 +199,9 @@ class LUCB1(RuledExplorer, BestK):
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the means minus and plus the radii of this round."""
-        return around(
-            state.means, lucb1_radii(state.counts, state.rounds, delta=self.delta, sigma=self.sigma)
-        )
+        radii = np.empty(self.n_arms)
+        hoeffding_radii(state.counts, lucb1_rate(self.n_arms, state.rounds, self.delta), self.sigma, radii)
+        return around(state.means, radii)
 
 
 @decide_kernel

@@ -51,8 +51,7 @@ class SAR(_OneAPhase):
 
     Use this explorer for the k best arms if the number of samples is fixed and no parameter is known.
 
-    No answer is certified. For a known instance, `cmab.bounds.samples.rejects_error` bounds the probability
-    of error.
+    No answer is certified.
 
     Parameters
     ----------

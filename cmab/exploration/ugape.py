@@ -11,10 +11,8 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.radii import (
-    anytime_radii,
     anytime_rate,
     around,
-    bernstein_radii,
     bernstein_rate,
     hoeffding_radii,
     write_bernstein_radii,
@@ -220,19 +218,25 @@ class GapE(SeveralBandits):
 
 
 @kernel
+def write_radii(seen, by_variance, delta, length, out):
+    """Write the radii after the present number of samples."""
+    n, samples = seen.means.shape[0], seen.clock[SAMPLES]
+    if by_variance:
+        write_bernstein_radii(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, out)
+    else:
+        hoeffding_radii(seen.counts, anytime_rate(n, samples, delta), length / 2.0, out)
+
+
+@kernel
 def present_answer(seen, integers, reals, is_chosen):
     """Mark the arms with the least gap indices; return the arm to sample and the largest of the indices.
 
     `integers` holds k, 1 if the radii use variances, and the number of arms of each bandit. `reals` holds
     delta, the length of the support and the tolerance.
     """
-    k, by_variance, sizes = integers[0], integers[1], integers[2:]
-    delta, length, n, samples = reals[0], reals[1], seen.means.shape[0], seen.clock[SAMPLES]
-    radii, bounds = np.empty(n), np.empty(sizes.shape[0])
-    if by_variance:
-        write_bernstein_radii(seen.counts, seen.deviations, bernstein_rate(n, samples, delta), length, radii)
-    else:
-        hoeffding_radii(seen.counts, anytime_rate(n, samples, delta), length / 2.0, radii)
+    k, sizes = integers[0], integers[2:]
+    radii, bounds = np.empty(seen.means.shape[0]), np.empty(sizes.shape[0])
+    write_radii(seen, integers[1], reals[0], reals[1], radii)
     pull = least_certain_bandit(seen.means, radii, sizes, k, is_chosen, bounds)
     return pull, bounds.max()
 
@@ -265,11 +269,8 @@ class UGapERule(SeveralBandits):
 
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the means minus and plus the radii at the present number of samples."""
-        samples = int(state.counts.sum())
-        if self._by_variance and self.support is not None:
-            radii = bernstein_radii(state, samples, delta=self.delta, support=self.support)
-        else:
-            radii = anytime_radii(state.counts, samples, delta=self.delta, sigma=self._length / 2.0)
+        radii = np.empty(self.n_arms)
+        write_radii(self.seen(state), self._by_variance, self.delta, self._length, radii)
         return around(state.means, radii)
 
     def recommend(self, state: ArmStatistics) -> IntArray:

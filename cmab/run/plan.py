@@ -12,7 +12,7 @@ import numpy as np
 
 from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.samples import least_best_k_samples
-from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence
+from cmab.bounds.times import best_k_time, gaussian_divergence
 from cmab.environment import Environment
 from cmab.explorer import AnyExplorer, ExploreM, Explorer
 from cmab.intervals import band
@@ -146,8 +146,6 @@ def least_samples(explorer: AnyExplorer, environment: Environment, delta: float)
     order = sorted(means, reverse=True)
     if order[k - 1] == order[k]:
         return float("inf")
-    if k == 1:
-        return scale * characteristic_time(means, divergence=divergence)[1] * evidence
     if k * (len(means) - k) <= _MOST_PAIRS:
         return scale * best_k_time(means, k, divergence=divergence)[1] * evidence
     return scale * least_best_k_samples(means, k, delta=delta, divergence=divergence)

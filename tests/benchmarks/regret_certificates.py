@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 
 from cmab import CTS, CUCB, simulate
-from cmab.bounds import anytime_kl_bounds
 from cmab.bounds.confidence_set import Family, LinearBound, confidence_set
+from cmab.bounds.mixtures import share_bounds
 from instances import BernoulliArms, SemiBandit
 from oracles import GraphicMatroid, ShortestPath, TopK
 
@@ -26,7 +26,7 @@ FAMILIES = {
 
 def apart(oracle, state):
     """Return the number of rounds times the best sum of upper bounds, minus the lower bounds of all plays."""
-    lower, upper = anytime_kl_bounds(state, level=DELTA / (2 * oracle.n_arms))
+    lower, upper = share_bounds(state.counts, state.means, DELTA / (2 * oracle.n_arms))
     best, played = (upper, lower) if oracle.sense == "max" else (lower, upper)
     value = best[oracle.solve(best, np.random.default_rng(0))].sum()
     return float(oracle._sign * (state.rounds * value - (state.counts * played).sum()))

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from cmab.bounds.radii import (
-    anytime_radii,
     c_epsilon,
-    largest_level,
     lil_parameters,
     lil_radii,
-    lucb1_radii,
     mixture_threshold,
 )
 
@@ -29,12 +26,6 @@ def test_lil_radius(count, omega, epsilon, sigma, value):
     assert lil_radii(np.array([count]), omega, epsilon=epsilon, sigma=sigma)[0] == pytest.approx(
         value, abs=1e-6
     )
-
-
-def test_clock_radii():
-    counts = np.full(10, 10)
-    assert lucb1_radii(counts, 100, delta=0.1, sigma=0.5)[0] == pytest.approx(1.078170, abs=1e-6)
-    assert anytime_radii(counts, 100, delta=0.1, sigma=0.5)[0] == pytest.approx(0.995163, abs=1e-6)
 
 
 def test_constant_of_the_lil_lemma():
@@ -57,10 +48,6 @@ def test_faithful_levels_meet_the_confidence_exactly(n, k):
         4.727e-7, rel=1e-3
     )
     assert lil_parameters("heuristic", delta=0.01, sides=(k, n - k), n_sides=2.0) == (0.0, 0.01)
-
-
-def test_largest_level_inverts():
-    assert largest_level(lambda w: 7.0 * w**2, 0.01) == pytest.approx((0.01 / 7.0) ** 0.5)
 
 
 @pytest.mark.slow

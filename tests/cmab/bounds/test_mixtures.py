@@ -5,8 +5,6 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from cmab import ArmStatistics, Feedback
-from cmab.bounds import anytime_kl_bounds
 from cmab.bounds.mixtures import mixture_price, share_bounds
 
 
@@ -52,14 +50,10 @@ def test_bound_is_where_the_mixture_reaches_the_level():
     assert 1.0 <= ratio / prior.cdf(upper) * level < 1.05
 
 
-def test_units_and_sides():
-    state = ArmStatistics.empty(3)
-    state.update(Feedback([0, 1], [30.0, 5.0], pulls=[10, 10]))
-    lower, upper = anytime_kl_bounds(state, level=0.1, support=(-1.0, 4.0))
-    assert (lower[2], upper[2]) == (-1.0, 4.0)
-    assert (lower[:2] < state.means[:2]).all() and (state.means[:2] < upper[:2]).all()
-    # Mirrored outcomes have mirrored bounds.
-    mirrored = ArmStatistics.empty(3)
-    mirrored.update(Feedback([0, 1], [0.0, 25.0], pulls=[10, 10]))
-    low, high = anytime_kl_bounds(mirrored, level=0.1, support=(-1.0, 4.0))
-    assert np.allclose(low, 3.0 - upper) and np.allclose(high, 3.0 - lower)
+def test_without_outcomes_and_mirrored():
+    counts, shares = np.array([10, 10, 0]), np.array([0.8, 0.3, 0.0])
+    lower, upper = share_bounds(counts, shares, 0.1)
+    assert (lower[2], upper[2]) == (0.0, 1.0)
+    assert (lower[:2] < shares[:2]).all() and (shares[:2] < upper[:2]).all()
+    low, high = share_bounds(counts, 1.0 - shares, 0.1)
+    assert np.allclose(low, 1.0 - upper) and np.allclose(high, 1.0 - lower)

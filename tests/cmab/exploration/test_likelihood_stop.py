@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from cmab import LUCB1, BestKGLR, identify
 from cmab.bounds.kl import bernoulli_divergence
-from cmab.bounds.times import best_k_time, characteristic_time
+from cmab.bounds.times import best_k_time
 from cmab.exploration.likelihood_ratio import coin_evidence, mixture_penalty
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 
@@ -101,7 +101,7 @@ def test_errors_with_coins_are_at_most_delta(means):
     found = identify(rule, BernoulliArms(means), replications=1000, rng=4, max_samples=10**5)
     assert (~(found.correct & found.stopped)).sum() <= binom.isf(1e-6, 1000, 0.1)
     if max(means) < 1.0:
-        time = characteristic_time(means)[1]
+        time = best_k_time(means, 1)[1]
         assert found.samples.mean() >= time * bernoulli_divergence(0.1, 0.9)
 
 

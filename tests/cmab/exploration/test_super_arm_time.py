@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from cmab.bounds.times import best_k_time, characteristic_time, gaussian_divergence, super_arm_time
+from cmab.bounds.times import best_k_time, gaussian_divergence, super_arm_time
 
 PATHS = [(0, 1), (0, 2, 3), (4, 3), (4, 2, 1)]
 
@@ -92,6 +92,5 @@ def test_arms_that_are_nearly_the_same_decide_alone(gap):
         assert best_k_time(means, k)[1] == pytest.approx(2 * least, rel=1e-3)
         assert best_k_time(means, k, divergence=gaussian_divergence)[1] == pytest.approx(8 * least, rel=1e-3)
         if k == 1:
-            assert characteristic_time(means)[1] == pytest.approx(2 * least, rel=1e-3)
             own = super_arm_time(means, [(0,), (1,), (2,)], sigma=1.0)[1]
             assert own == pytest.approx(8 * least, rel=2e-3)

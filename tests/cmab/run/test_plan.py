@@ -15,7 +15,6 @@ from cmab import (
     plan,
 )
 from cmab.bounds.samples import least_best_k_samples
-from cmab.bounds.times import least_samples
 from cmab.exploration.rejects import SuccessiveRejects
 from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms
 from oracles import TopK
@@ -57,7 +56,6 @@ def test_the_best_k_of_coins_has_a_bound_and_other_goals_have_none():
 def test_what_may_err_as_often_as_a_coin_needs_no_samples():
     found = plan(LUCB1(2, 1, delta=0.1), GUESS, deltas=(0.6, 0.99), replications=1, rng=0)
     assert [row["least"] for row in found.rows()] == [0.0, 0.0]
-    assert least_samples([0.9, 0.1], delta=0.99) == 0.0
     assert least_best_k_samples([0.9, 0.8, 0.1], 2, delta=0.99) == 0.0
 
 
