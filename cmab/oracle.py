@@ -207,7 +207,8 @@ class Oracle(ABC):
         """Return the error for the case that no super arm is available."""
         left = np.flatnonzero(available).tolist()
         return ValueError(
-            f"available must contain a super arm of {self!r}, got only the entries {shown(left)}"
+            f"available must contain a super arm of {self!r}, got only the entries {shown(left)}; do not ask"
+            " in such a round, or take a family with smaller super arms, such as Knapsack"
         )
 
     @property

@@ -393,6 +393,8 @@ class Problem:
         The network, if there is one.
     told : tuple of str
         One line each about how the network or the list was read.
+    preview : instances.networks.columns.Preview, optional
+        The first rows of the file of the network.
     """
 
     options: Options
@@ -400,6 +402,7 @@ class Problem:
     oracle: Oracle
     graph: DirectedGraph | None = None
     told: tuple[str, ...] = ()
+    preview: Any = None
 
     @cached_property
     def n_ties(self) -> int:
@@ -461,7 +464,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
     names = Names([graph.label(node) for node in range(graph.n_nodes)])
     _check_k(options.k, graph.n_nodes)
-    return Problem(options, names, InfluenceMaximization(graph, k=options.k), graph, network.told)
+    oracle = InfluenceMaximization(graph, k=options.k)
+    return Problem(options, names, oracle, graph, network.told, network.preview)
 
 
 def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:

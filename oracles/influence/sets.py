@@ -98,7 +98,7 @@ class ReverseGraph:
         The input of the sampling kernels, without arcs within components. If there are many arcs of
         probability 0, these are also omitted.
     ways : Ways or None
-        The nodes whose arcs are not tried one by one.
+        The nodes with arcs that are not tried one by one.
     total_weight : float
         The total weight that the sampled sets represent.
     certain : FloatArray, shape (n_components,)

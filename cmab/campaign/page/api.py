@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cmab.campaign.files import Options, clean
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal, address_of
+from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
 from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
 from cmab.campaign.progress import TABLES
@@ -167,7 +167,7 @@ def login(context: Anybody, body: Login) -> dict[str, str]:
     """Begin a session and return its key."""
     if context.access.users is None:
         raise Refusal(404, "There is no such page.")
-    return {"key": context.access.log_in(body.user, body.password, address_of(context.request))}
+    return {"key": context.access.log_in(body.user, body.password, context.request)}
 
 
 @ROUTER.get("/campaigns")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 import threading
 import unicodedata
@@ -17,8 +19,8 @@ from cmab.campaign.page.access import Refusal
 from cmab.errors import NewerEventsError
 
 Found = TypeVar("Found")
-# The first bytes of gzip files, the part that is unpacked at once, and the largest size of an unpacked file.
-_GZIP, _PART, _MOST_UNPACKED = b"\x1f\x8b", 2**16, 2**23
+# The first bytes of gzip files, and the largest size of an unpacked file.
+_GZIP, _MOST_UNPACKED = b"\x1f\x8b", 2**23
 _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
@@ -212,23 +214,15 @@ def slug_of(title: str) -> str:
 
 
 def check_unpacked(data: bytes) -> None:
-    """Raise ``ValueError`` if a compressed file is too large when it is unpacked.
-
-    The file is unpacked in small parts, so that a file made to fill the memory does not.
-    """
-    if not data.startswith(_GZIP):
-        return
-    unpacker, size, rest = zlib.decompressobj(wbits=31), 0, data
-    try:
-        while rest and not unpacker.eof:
-            size += len(unpacker.decompress(rest, _PART))
-            rest = unpacker.unconsumed_tail
-            if size > _MOST_UNPACKED:
-                raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
-    except zlib.error:
-        raise ValueError("the file must be a whole gzip file; compress it again") from None
-    if unpacker.unused_data:
-        raise ValueError("the file must be one gzip file, got further data after it")
+    """Raise ``ValueError`` if a compressed file is damaged, or too large when it is unpacked."""
+    if data.startswith(_GZIP):
+        try:
+            with gzip.open(io.BytesIO(data)) as file:
+                size = len(file.read(_MOST_UNPACKED + 1))
+        except (OSError, EOFError, zlib.error):
+            raise ValueError("the file must be a whole gzip file; compress it again") from None
+        if size > _MOST_UNPACKED:
+            raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
 
 
 def file_name(given: str, usual: str) -> str:

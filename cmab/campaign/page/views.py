@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from cmab.campaign.folder import CampaignFolder
-from cmab.campaign.page.picture import Picture, chart_of, picture_of
+from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
     TABLES,
@@ -111,7 +111,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
     """Return the state of a campaign: rounds, people, the certificate and the next round."""
 
     def compute() -> dict[str, Any]:
-        rounds, is_network = rounds_in(opened), opened.folder.is_network
+        rounds = rounds_in(opened)
         reported = [of for of in rounds if of.state == "reported"]
         known = [of.count for of in reported if not math.isnan(of.count)]
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
@@ -123,7 +123,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
             "people": by_name(opened.folder),
-            "chart": chart_of(rounds, is_network=is_network),
+            "chart": [of for of in reported if not math.isnan(of.count)][-30:],
             "bound": bound.exact_gap if bound is not None else None,
             "next": following,
             "advice": advice_of(opened, following),
