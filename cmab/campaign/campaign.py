@@ -20,7 +20,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.bounds.certificate import Certify, RegretCertificate
-from cmab.campaign.names import feedback_of, forgotten
+from cmab.campaign.names import feedback_of
 from cmab.campaign.posterior import (
     Beliefs,
     CascadeFeedback,
@@ -83,8 +83,7 @@ class Request:
     number : int
         The number of the ticket, from 0. All processes that use the campaign share the count.
     names : tuple
-        The names of the entries to play, for example people, edges or pairs. For an `Explorer`: the names of
-        the base arms to sample.
+        The names of the entries to play, for example people, edges or pairs.
     ticket : Ticket
         The ticket, which has the same entries by number.
 
@@ -167,8 +166,9 @@ class Campaign:
 
     Parameters
     ----------
-    learner : Policy, Explorer or Oracle
+    learner : Policy or Oracle
         The learner. For an oracle, it is `AdaptiveCTS` with the bounded interval `support`, or with [0, 1].
+        An `Explorer` runs in a `Session`.
     where : str or path-like
         The path of a SQLite file, which ends with ``.db``, ``.sqlite`` or ``.sqlite3``;
         ``"sqlite:///PATH#NAME"``; or ``"postgresql://USER:PASSWORD@HOST/DATABASE#NAME"``. A database can hold
@@ -200,7 +200,7 @@ class Campaign:
     Raises
     ------
     TypeError
-        If `learner` is not a policy, an explorer or an oracle.
+        If `learner` is not a policy or an oracle.
     ValueError
         If two arms have the same name, or a name is not a string, a number or a tuple of these; if the
         campaign has another learner or another `support`; or if a budget is smaller than the amount already
@@ -252,6 +252,8 @@ class Campaign:
             )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
+        if isinstance(learner, Explorer):
+            raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
         try:
             from cmab.campaign.replica import Replica
@@ -313,7 +315,7 @@ class Campaign:
 
     @property
     def is_done(self) -> bool:
-        """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
+        """Whether budgets are spent; False for policies without budgets."""
         return self.policy.is_done(self._replica.current().state)
 
     @property
@@ -343,19 +345,6 @@ class Campaign:
         """
         with self._replica.store.within(real("timeout", timeout, 0.0)):
             yield
-
-    def recommend(self) -> list[Hashable]:
-        """Return the names of the arms that the explorer currently recommends.
-
-        Raises
-        ------
-        TypeError
-            If the policy is not an `Explorer`.
-        """
-        if not isinstance(self.policy, Explorer):
-            raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        found = self.policy.recommend(self._replica.current().state)
-        return [self._replica.of.arms.own[arm] for arm in found]
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -475,26 +464,19 @@ class Campaign:
         Parameters
         ----------
         path : str or path-like
-            A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
-            `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
+            A file that ends with ``.csv`` gets the rounds, one row for each outcome (see `Log.rows`). A file
+            that ends with ``.jsonl`` gets the history, one event in each line.
         """
         from cmab.campaign.summary import read_campaign
 
         target = Path(path)
-        if target.suffix == ".jsonl":
+        if target.suffix == ".csv":
+            read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
+        elif target.suffix == ".jsonl":
             lines = [json.dumps(_plain(row), ensure_ascii=False) for row in self.history()]
             target.write_text("\n".join([*lines, ""]), encoding="utf-8")
-            return
-        if target.suffix not in (".csv", ".parquet"):
-            raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
-        rounds = read_campaign(self.address, timeout=self._replica.store.left())
-        if target.suffix == ".csv":
-            rounds.to_csv(target)
-            return
-        frame = rounds.to_frame()
-        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
-            frame[name] = frame[name].map(str, na_action="ignore")
-        frame.to_parquet(target)
+        else:
+            raise ValueError(f"path must end with .csv or .jsonl, got {target.name}")
 
     # Acting.
 
@@ -608,10 +590,10 @@ class Campaign:
         entries = self._replica.of.choices.find(names)
         if not entries or len({*entries}) < len(entries):
             raise ValueError(f"names must be different names, at least one, got {shown(list(names))}")
-        return [(np.array(entries, np.int64), 1, {})]
+        return [(np.array(entries, np.int64), {})]
 
     def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
-        """Return the super arms, their pulls and propensities that the policy chooses, without a lock."""
+        """Return the super arms that the policy chooses, and their propensities, without a lock."""
         # A choice that is repeated has other random numbers, so that overtaken writers do not choose alike.
         salt = secrets.randbits(32) if attempt else 0
         found = []
@@ -619,11 +601,11 @@ class Campaign:
             for number in range(replay.asked, replay.asked + n):
                 rng = replay.of.generator(number, salt)
                 state = self._replica.completed(replay, rng)
-                super_arm, pulls = choose(self.policy, state, rng, context)
-                found.append((super_arm, pulls, self._propensity(replay, number, super_arm, context)))
+                super_arm, _ = choose(self.policy, state, rng, context)
+                found.append((super_arm, self._propensity(replay, number, super_arm, context)))
                 if n > 1 and replay.of.reserves:
                     replay = replay.twin()
-                    self.policy.reserve(replay.state, Ticket(number, super_arm, pulls, "", context))
+                    self.policy.reserve(replay.state, Ticket(number, super_arm, 1, "", context))
         except Exception as error:
             self._replica.error = f"{type(error).__name__}: {error}"
             log.warning("%s: the policy cannot choose: %s", self._replica.store.where, self._replica.error)
@@ -637,7 +619,7 @@ class Campaign:
     def _propensity(
         self, replay: Replay, number: int, super_arm: IntArray, context: Context | None
     ) -> dict[str, Any]:
-        if replay.hidden is not None or isinstance(self.policy, Explorer):
+        if replay.hidden is not None:
             return {}  # the choice also depends on the drawn outcomes
         if self._draws:
             rng = replay.of.generator(number, 1, purpose=3)
@@ -659,8 +641,8 @@ class Campaign:
         events: list[Event] = []
         for old in _expired(replay):
             events.append(event("cancel", old, {"expired": True}, after=len(events)))
-        for number, (super_arm, pulls, chances) in enumerate(choice, replay.asked):
-            body = replay.of.ask_body(Ticket(number, super_arm, pulls, "", context), **chances)
+        for number, (super_arm, chances) in enumerate(choice, replay.asked):
+            body = replay.of.ask_body(super_arm, context) | chances
             events.append(event("ask", number, body, after=len(events), key=key))
         if former is not None and all(one.ticket != former for one in events):
             body = {"replaced_by": replay.asked}
@@ -699,8 +681,7 @@ class Campaign:
         Parameters
         ----------
         outcomes : mapping, list of pairs, or Feedback, optional
-            The observed outcome of each base arm, by name. For a ticket of an explorer with several pulls,
-            the value is a list of that many outcomes.
+            The observed outcome of each base arm, by name.
         ticket : Request, Ticket or int, optional
             The request, its ticket or its number. It can be omitted if exactly one ticket is pending.
         reward : float, optional
@@ -762,18 +743,6 @@ class Campaign:
             As in `tell`. The message starts with the number of the first invalid report, from 1.
         TypeError
             As in `tell`, or if a report is not a mapping.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     requests = campaign.ask_many(3)
-        ...     campaign.tell_many([{"ticket": each, "outcomes": {}, "reward": 1.0} for each in requests])
-        ...     campaign.pending
-        ()
         """
         listed = list(reports)
         for report in listed:
@@ -875,8 +844,8 @@ class Campaign:
     def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
 
-        Names are in a table of their own; the events and snapshots hold their numbers only. Erase the name
-        from your own files, too. If it is still in the graph the next time, it is a new name.
+        Only the events that describe the learner have names; the others and the snapshots hold numbers. Erase
+        the name from your own files, too. If it is still in the graph the next time, it is a new name.
 
         Parameters
         ----------
@@ -888,16 +857,8 @@ class Campaign:
         ValueError
             If the campaign does not have the name.
         """
-        replica = self._replica
-        with replica.store.within(None), replica.acting():
-            place = replica.of.texts.known_place(name)
-            if place is None:
-                raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
-            is_erased = False
-            while not is_erased:
-                event = replica.event("forget", None, {"name": place}, self._author)
-                is_erased = replica.store.forget(place, forgotten(place), event)
-                replica.catch_up()
+        with self._replica.store.within(None):
+            self._replica.forget(name, self._author)
 
     def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
         """Return this campaign with another author of further events, and on the events that were read.

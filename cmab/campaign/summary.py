@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cmab.campaign.names import Names, Texts
+from cmab.campaign.names import Names
 from cmab.campaign.replay import Body, Labels, Standing, Translation, in_order, rows_of, standing_of
 from cmab.feedback import Context, Feedback
 from cmab.offline.log import Log, LoggedRound, written
@@ -172,11 +172,11 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
     try:
         if not store.exists():
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
-        texts, events = Texts(store.names()), list(store.read())
+        events = list(store.read())
     finally:
         store.close()
     described = [event for event in events if event.kind in ("campaign", "changed")]
-    labels = {event.number: Labels.of(texts, event.body) for event in described}
+    labels = {event.number: Labels.of(event.body) for event in described}
     choices = list(dict.fromkeys(label for each in labels.values() for label in each.choices))
     arms = list(dict.fromkeys(label for each in labels.values() for label in each.arms))
     versions: list[dict[str, str]] = []
@@ -201,7 +201,6 @@ def _logged(each: Standing, context: Context | None) -> LoggedRound:
         propensity=asked.get("propensity"),
         by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
         context=context,
-        pulls=asked.get("pulls", 1),
         asked=datetime.fromisoformat(asked["at"]),
         told=datetime.fromisoformat(told["at"]) if told else None,
     )
