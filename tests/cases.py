@@ -92,7 +92,6 @@ from oracles import (
     DisjointPaths,
     GeneralizedAssignment,
     GraphicMatroid,
-    IndependentTriggering,
     InfluenceMaximization,
     Knapsack,
     LaminarMatroid,
@@ -148,16 +147,12 @@ class OracleCase:
     slow: str = ""
 
 
-class Coins(IndependentTriggering):
+class Coins(TriggeringModel):
     """Independent cascades, said as a triggering model."""
 
-    def triggering_set(self, graph, arcs, means, rng):
-        """Return the live arcs into one node."""
-        return rng.random(len(arcs)) < means[arcs]
-
-    def triggering_sets(self, graph, arcs, askers, means, rng):
-        """Return the live arcs into many nodes."""
-        return rng.random(len(arcs)) < means[arcs]
+    def live_arcs(self, graph, means, rng):
+        """Return the live arcs of a world."""
+        return rng.random(graph.n_arcs) < means
 
 
 def any_hit(means, chosen):

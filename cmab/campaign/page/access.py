@@ -194,6 +194,8 @@ class WebSession:
         link after it.
     done : dict
         The answers to the last forms, by a hash of the form, so that a double click has one effect.
+    upload : tuple, optional
+        The form of a new campaign that is not made yet, and its file.
     """
 
     user: str
@@ -203,6 +205,7 @@ class WebSession:
     used: float = field(default_factory=time.monotonic)
     told: tuple[str, ...] = ()
     done: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    upload: tuple[str, Any] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
 
-from cmab.campaign.files import Options, clean, number_in
+from cmab.campaign.files import clean
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
-from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
+from cmab.campaign.page.new import whole
+from cmab.campaign.page.store import DAMAGED, Opened, check_title
 from cmab.campaign.page.web import (
     Anybody,
     Context,
     Decider,
-    File,
     Reader,
     Repeated,
     Reporter,
@@ -24,7 +23,7 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
-from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words, size_in_words
+from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
 from cmab.errors import NewerEventsError
 
@@ -326,7 +325,7 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     if count:
         if entries or unknown or nobody:
             raise ValueError("enter either names or only the number of people, not both")
-        told.count = float(_whole("the number of people", count))
+        told.count = float(whole("the number of people", count))
     elif nobody == bool(entries) and not unknown:
         raise ValueError(
             "names and nobody joined cannot both be true"
@@ -390,86 +389,6 @@ def delete(context: Decider, slug: str) -> Response:
         title = opened.folder.options.title
     where = context.store.delete(slug)
     return context.go("/", f"{title} was deleted. Its files are still in the folder {where}.")
-
-
-# New campaigns
-
-
-@ROUTER.get("/new")
-def new(context: Decider) -> Response:
-    """Show the form of a new campaign."""
-    if context.store.single:
-        raise Refusal(404, "This page serves a single campaign.")
-    return _new_form(context)
-
-
-def _new_form(context: Context, message: str = "", status: int = 200) -> Response:
-    once = context.form.get("once") or secrets.token_hex(8)
-    form = context.form | {"once": once}
-    return context.page("new.html", status, title="New campaign", form=form, message=message)
-
-
-@ROUTER.post("/new")
-def create(context: Decider) -> Response:
-    """Make a campaign; with an error, show the form again with its contents."""
-    assert context.session is not None
-    with context.session.lock:  # a second click waits for the first one
-        if (answer := context.again()) is not None:
-            return answer
-        try:
-            options, files = _options(context)
-            slug = context.store.create(options, files, author=context.author)
-        except ValueError as error:
-            return _new_form(context, shown_error(error, context.store), 400)
-        with context.store.held(slug) as opened:
-            size = size_in_words(opened.folder)
-        told = f"The campaign was created: {size}."
-        return context.go(f"/c/{slug}", told, f"/c/{slug}/settings", "See how the file was read")
-
-
-def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
-    """Return the options and the files of the form."""
-    title = clean(context.text("title"))
-    files: dict[str, bytes] = {}
-    values: dict[str, Any] = {"title": title, "events": context.store.events}
-    if context.text("kind") == "list":
-        listed = context.files.get("list")
-        data = context.text("names").encode() if listed is None else listed.data
-        if not data.strip():
-            raise ValueError("enter the names, one a line, or choose a file with them")
-        values["names"] = _add(files, File("names.csv", data), "names")
-        if context.text("largest"):
-            values["largest"] = _number("the largest result", context.text("largest"))
-    else:
-        network = context.files.get("network")
-        if network is None or not network.data.strip():
-            raise ValueError("choose the file of the network")
-        values["network"] = _add(files, network, "network")
-        values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
-        values["header"] = {"yes": True, "no": False}.get(context.text("header"))
-        values |= {name: context.text(name) or None for name in ("from_column", "to_column", "weight_column")}
-    values["k"] = _whole("the number to choose", context.text("k") or "1")
-    return Options(**values), files
-
-
-def _add(files: dict[str, bytes], file: File, usual: str) -> str:
-    """Add an uploaded file under a name of ours and return the name."""
-    name = file_name(file.name, usual)
-    files[name] = file.data
-    return name
-
-
-def _number(what: str, text: str) -> float:
-    try:
-        return number_in(text)
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-
-
-def _whole(what: str, text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{what} must be a whole number, got {text[:20]}")
-    return int(text)
 
 
 # Login

@@ -228,7 +228,7 @@ def application(
     store: Store, access: Access, *, hosts: Collection[str], most_bytes: int = MOST_BYTES
 ) -> Guard:
     """Return the application, which accepts requests to `hosts`, such as ``localhost:8765``."""
-    from cmab.campaign.page import api, pages
+    from cmab.campaign.page import api, new, pages
 
     async def in_words(request: Request, error: Exception) -> Response:
         status, message = _status_and_words(error, store)
@@ -253,6 +253,7 @@ def application(
     app.state.store, app.state.access, app.state.most_bytes = store, access, most_bytes
     for path in STATIC:
         app.add_api_route(path, _static, include_in_schema=False, response_model=None)
+    app.include_router(new.ROUTER)
     app.include_router(pages.ROUTER)
     app.include_router(api.ROUTER)
     return Guard(app, access, hosts, most_bytes)
