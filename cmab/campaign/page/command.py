@@ -23,7 +23,7 @@ def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lin
     """Serve the campaigns of a folder as a local web page."""
     parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("folder", type=_path, metavar="FOLDER", help="folder of campaigns, or of one campaign")
+    add("folder", type=_path, metavar="FOLDER", help="folder of campaigns")
     add("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
     add("--users", type=_path, metavar="FILE", help="users with passwords and roles")
     add("--add-user", metavar="NAME", help="add a user to the file of --users and end")

@@ -13,7 +13,6 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import check_title, check_unpacked, file_name
 from cmab.campaign.page.web import Context, Decider, File, Repeated, shown_error
 
@@ -41,8 +40,6 @@ class Draft:
 @ROUTER.get("/new")
 def new(context: Decider) -> Response:
     """Show the form of a new campaign."""
-    if context.store.single:
-        raise Refusal(404, "This page serves a single campaign.")
     return _form(context, None)
 
 
@@ -71,7 +68,7 @@ def create(context: Decider) -> Response:
 
 def draft_of(context: Context) -> Draft:
     """Return the options of the form, and what was read from the file."""
-    draft = Draft({"title": clean(context.text("title")), "events": context.store.events})
+    draft = Draft({"title": clean(context.text("title"))})
 
     def checked(call: Callable[..., Any], *given: Any) -> Any:
         try:

@@ -74,46 +74,23 @@ class Opened:
 
 
 class Store:
-    """The campaigns in a folder: the folder itself, or its subfolders.
+    """The campaigns in the subfolders of a folder, which is made if it does not exist."""
 
-    Parameters
-    ----------
-    root : Path
-        The folder of a campaign, or a folder of campaigns.
-    events : str
-        The file of the events of new campaigns.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not valid.
-    """
-
-    def __init__(self, root: Path, *, events: str = "events.sqlite") -> None:
-        self.root, self.events = root, events
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
-        if root.exists() and not root.is_dir():
-            raise ValueError(f"{root} must be a folder, got a file")
+        if (root.exists() and not root.is_dir()) or (root / FILE).is_file():
+            raise ValueError(f"{root} must be a folder of campaigns, got a file or one campaign")
         root.mkdir(parents=True, exist_ok=True)
-        self.single = (root / FILE).is_file()
-        if self.single:
-            slug = slug_of(root.resolve().name)
-            self._opened[slug] = Opened(slug, CampaignFolder(root))
 
     def without_folder(self, text: str) -> str:
         """Return a sentence without the folders of this machine, which its reader need not know."""
-        for root in sorted({str(self.root.resolve()), str(self.root.absolute())}, key=len, reverse=True):
-            text = re.sub(re.escape(root) + r"/(?:\.new-[^/]*/folder/)?", "", text).replace(
-                root, "the folder"
-            )
-        # The events can be in another folder.
-        return _FOLDERS.sub("", text)
+        text = re.sub(re.escape(str(self.root)) + r"/(?:\.new-[^/]*/folder/)?", "", text)
+        return _FOLDERS.sub("", text.replace(str(self.root), "the folder"))
 
     def slugs(self) -> list[str]:
         """Return the names of all campaigns in addresses, sorted."""
-        if self.single:
-            return list(self._opened)
         return sorted(path.name for path in self.root.iterdir() if self._is_campaign(path))
 
     def _is_campaign(self, path: Path) -> bool:
@@ -150,13 +127,9 @@ class Store:
 
         Raises
         ------
-        Refusal
-            If the page serves a single campaign.
         ValueError
             If the options or the files are not valid.
         """
-        if self.single:
-            raise Refusal(409, "This page serves a single campaign.")
         check_title(options.title)
         for data in files.values():
             check_unpacked(data)
@@ -172,8 +145,6 @@ class Store:
 
     def delete(self, slug: str) -> str:
         """Move a campaign to the folder of deleted ones, and return the name of its folder there."""
-        if self.single:
-            raise Refusal(409, "This page serves a single campaign.")
         with self._lock:
             opened = self._opened.pop(slug)
             opened.folder.close()

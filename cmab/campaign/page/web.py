@@ -93,7 +93,6 @@ class Context:
             session=session,
             may=lambda role: session is not None and may(session.role, role),
             has_users=self.access.users is not None,
-            single=self.store.single,
             done=told,
             **values,
         )
