@@ -86,19 +86,15 @@ class Users:
         user = self.get(name)
         try:
             given = password[:LONGEST].encode("utf-8", "replace")
-            self._hasher.verify(self._decoy if user is None else user.password, given)
+            _hasher().verify(self._decoy if user is None else user.password, given)
         except (VerificationError, InvalidHashError):
             return None
         return user
 
     @cached_property
-    def _hasher(self) -> Any:
-        return _hasher()
-
-    @cached_property
     def _decoy(self) -> str:
         """The hash of an unknown password, for unknown names."""
-        return str(self._hasher.hash(os.urandom(32)))
+        return str(_hasher().hash(os.urandom(32)))
 
 
 def _hasher() -> Any:

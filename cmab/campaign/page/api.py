@@ -12,7 +12,7 @@ from cmab.campaign.files import Options, clean
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
-from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
+from cmab.campaign.page.web import Anybody, Decider, Reader, Reporter, check_mark
 from cmab.campaign.progress import TABLES
 from cmab.campaign.reports import Report, report_of, round_of
 
@@ -26,7 +26,7 @@ _ERRORS: Any = {
     status: {"description": what, "content": {"application/json": {"example": {"error": "..."}}}}
     for status, what in ((400, "Not valid"), (403, "Not allowed"), (404, "Not found"), (409, "Changed since"))
 }
-ROUTER = APIRouter(prefix="/api/v1", route_class=Repeated, responses=_ERRORS)
+ROUTER = APIRouter(prefix="/api/v1", responses=_ERRORS)
 Whole = Annotated[int, Field(ge=-(10**15), le=10**15)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
 Names = Annotated[list[str], Field(max_length=100_000)]

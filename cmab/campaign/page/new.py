@@ -14,9 +14,9 @@ from fastapi import APIRouter, Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
 from cmab.campaign.page.store import check_title, check_unpacked, file_name
-from cmab.campaign.page.web import Context, Decider, File, Repeated, shown_error
+from cmab.campaign.page.web import Context, Decider, File, shown_error
 
-ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 #: The columns of a network that the form can choose.
 _COLUMNS = ("from_column", "to_column", "weight_column")
 

@@ -17,7 +17,6 @@ from cmab.campaign.page.web import (
     Context,
     Decider,
     Reader,
-    Repeated,
     Reporter,
     attachment,
     check_mark,
@@ -25,9 +24,9 @@ from cmab.campaign.page.web import (
 )
 from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, TicketError
 
-ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -259,10 +258,9 @@ def report(context: Reporter, slug: str, number: int) -> Response:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
         except UnreachableError as error:
             return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
-        except NewerEventsError:
+        except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
-            opened.check_newest()
             return _form(context, opened, of, shown_error(error, context.store), 400)
         done = "corrected" if of.state == "reported" else "stored"
         told = f"The report of round {number} was {done}."

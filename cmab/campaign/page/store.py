@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from cmab.campaign.files import FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.page.access import Refusal
-from cmab.errors import NewerEventsError
 
 Found = TypeVar("Found")
 # The first bytes of gzip files, and the largest size of an unpacked file.
@@ -30,15 +29,7 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
 class Opened:
-    """An opened campaign, with a lock and the results that were computed for its present events.
-
-    Parameters
-    ----------
-    slug : str
-        The name of the campaign in addresses.
-    folder : CampaignFolder
-        The campaign.
-    """
+    """An opened campaign with its name in addresses, a lock, and results for its present events."""
 
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
@@ -56,11 +47,6 @@ class Opened:
         if any(getattr(self.folder.options, name) != value for name, value in options.items()):
             self.folder = self.folder.change(**options)
             self._version = -1
-
-    def check_newest(self) -> None:
-        """Raise `NewerEventsError` if another process has added events since the version was read."""
-        if self._version >= 0 and self.folder.campaign.n_events != self._version:
-            raise NewerEventsError("the campaign has newer events")
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
         """Return a result that depends on the events only, computed at most once for each version."""
@@ -107,11 +93,7 @@ class Store:
         """
         opened = self._find(slug)
         with opened.lock, opened.folder.reading():
-            try:
-                yield opened
-            except ValueError:  # the reason may be an event of another process
-                opened.check_newest()
-                raise
+            yield opened
 
     def _find(self, slug: str) -> Opened:
         with self._lock:

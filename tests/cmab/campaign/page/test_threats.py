@@ -458,26 +458,6 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         assert now - before == (2 if "leave-out" in action else 1), action
 
 
-def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
-    from cmab.campaign.campaign import Campaign
-
-    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
-    spring = here.create()
-    here.choose(spring)
-    signed, done = Campaign.signed, []
-
-    def between(campaign, author, n_events=None):
-        if not done:
-            done.append(1)
-            other.choose(spring)
-        return signed(campaign, author, n_events=n_events)
-
-    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "signed", between)
-    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
-    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
-
-
 @pytest.fixture
 def damaged(tmp_path):
     """A page with a whole campaign and the copies of it that a test damages."""
