@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,8 @@ def _problem(draft: Draft) -> Problem:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / _name(options)).write_bytes(draft.file.data)
         try:
-            return problem_of(Path(place), options)
+            found = problem_of(Path(place), options)
+            return replace(found, told=tuple(x.replace(_name(options), draft.file.name) for x in found.told))
         except ValueError as error:
             told = str(error).replace(_name(options), draft.file.name)
             raise ValueError(f"the file {told}" if told.startswith(draft.file.name) else told) from None

@@ -282,6 +282,7 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     data, text = page.show(network=FORM, title="Shown")
     for words in (
         "5 people, 3 ties",
+        "<li>The file friends.csv is an edge list separated by commas",
         'Timestamp<br><span class="badge">not used',
         'Your name<br><span class="badge">person',
         'hours<br><span class="badge">weight',
