@@ -173,7 +173,7 @@ def _bound(tree, depth, slack):
     """Return an upper bound on the weight of independent candidates, or a number above `slack`.
 
     Cliques share the weights of the nodes. Each clique takes the least rest of its nodes and counts it once,
-    because an independent set has at most one of them. The nodes whose rest is positive when the sum exceeds
+    because an independent set has at most one of them. The nodes with a positive rest when the sum exceeds
     `slack` remain in `branches`: an independent set without them has at most the weight `slack` (Held, Cook,
     Sewell 2012; Tavares 2016; both from memory).
     """

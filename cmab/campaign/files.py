@@ -219,22 +219,6 @@ def number_in(text: str) -> float:
 #: The file of the options in the folder of a campaign.
 FILE = "campaign.toml"
 _HEAD = "# The options of this campaign. Other files are named relative to this folder.\n"
-_ABOUT = {
-    "title": "The title of the campaign.",
-    "network": "The file of the network.",
-    "directed": "Whether a tie goes one way only, from the first name to the second.",
-    "from_column": "The columns of the network with the first and second names of ties.",
-    "weight_column": "The column of the network with weights.",
-    "header": "Whether the first line of the network has the names of the columns.",
-    "names": "The file of the list: one name a line.",
-    "k": "How many are chosen in a round.",
-    "largest": "The largest result that can be reported. The smallest is 0.",
-    "notes": "Notes for people; the campaign does not use them.",
-    "ties": "Ties that the file of the network does not have.",
-    "new_only": "Whether only people count who have not joined before.",
-    "events": "The file or the database of the events.",
-    "seed": "The seed of the random numbers.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,8 +348,6 @@ def written(options: Options) -> str:
         value = getattr(options, field.name)
         if value is None or value == () or (field.name != "events" and value == field.default):
             continue
-        if field.name in _ABOUT:
-            lines.append(f"\n# {_ABOUT[field.name]}\n")
         lines.append(f"{field.name} = {_toml(value)}\n")
     return "".join(lines)
 

@@ -160,5 +160,5 @@ def test_the_reference_lists_every_public_name_once():
     for module in " ".join(reference.MODULES.values()).split():
         pkgutil.resolve_name(module)
     documented = [name for name, *_ in reference.names()]
-    assert len(documented) == len(set(documented)) > 250
+    assert len(documented) == len(set(documented)) > 200
     assert {"cmab.policies.CUCB", "cmab.simulate", "oracles.TopK"} <= {*documented}
