@@ -245,11 +245,6 @@ class Campaign:
         self._draws = integer("propensity_draws", propensity_draws, 0)
         self._author = _checked_author(author)
         limit, declared = _age_body(expires), interval_of(support)
-        if hasattr(learner, "nodes") and hasattr(learner, "edges"):
-            raise TypeError(
-                "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the"
-                " graph itself"
-            )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
         if isinstance(learner, Explorer):
@@ -516,8 +511,7 @@ class Campaign:
         cmab.errors.TicketError
             If `instead_of` is not pending.
         """
-        with self._replica.store.within(None):
-            return self._ask(1, context, available, instead_of, key, names)[0]
+        return self._ask(1, context, available, instead_of, key, names)[0]
 
     def ask_many(
         self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
@@ -551,8 +545,7 @@ class Campaign:
         ...     campaign.state.counts
         array([2, 0, 0, 0, 0])
         """
-        with self._replica.store.within(None):
-            return self._ask(integer("n", n, 1), context, available)
+        return self._ask(integer("n", n, 1), context, available)
 
     def _ask(
         self,
@@ -637,7 +630,7 @@ class Campaign:
         """Return the events of new tickets, after those of expired ones."""
         replica, replay = self._replica, self._replica.replay
         event = partial(replica.event, author=self._author)
-        former = None if instead_of is None else self._pending_event(instead_of).ticket
+        former = None if instead_of is None else self._found(instead_of)[0].ticket
         events: list[Event] = []
         for old in _expired(replay):
             events.append(event("cancel", old, {"expired": True}, after=len(events)))
@@ -706,14 +699,13 @@ class Campaign:
             If the campaign never issued the ticket, or if it was cancelled.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
-        with self._replica.store.within(None):
-            if key is not None and self._is_answered(_checked_key(key), ticket):
-                return
-            try:
-                self._act(lambda: [self._report_event("tell", 0, key=key, **report)])
-            except SameReportError:
-                if key is None or not self._is_answered(key, ticket):
-                    raise
+        if key is not None and self._is_answered(_checked_key(key), ticket):
+            return
+        try:
+            self._act(lambda: [self._report_event("tell", 0, key=key, **report)])
+        except SameReportError:
+            if key is None or not self._is_answered(key, ticket):
+                raise
 
     def _is_answered(self, key: str, ticket: Any) -> bool:
         """Return whether a report with this key is stored; raise an error if it is another call."""
@@ -759,8 +751,7 @@ class Campaign:
                 events.append(event)
             return events
 
-        with self._replica.store.within(None):
-            self._act(made)
+        self._act(made)
 
     def correct(
         self,
@@ -788,8 +779,7 @@ class Campaign:
             As in `tell`, or if no feedback has been reported for the ticket.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
-        with self._replica.store.within(None):
-            self._act(lambda: [self._report_event("correct", 0, **report)])
+        self._act(lambda: [self._report_event("correct", 0, **report)])
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
         """Close a ticket without feedback; the policy learns nothing from it.
@@ -807,8 +797,7 @@ class Campaign:
             If the ticket is not pending.
         """
         event = partial(self._replica.event, "cancel", body={}, author=self._author)
-        with self._replica.store.within(None):
-            self._act(lambda: [event(ticket=self._pending_event(ticket).ticket)])
+        self._act(lambda: [event(ticket=self._found(ticket)[0].ticket)])
 
     def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
@@ -822,7 +811,7 @@ class Campaign:
             of `history` and call `undo` again if that is the event to undo.
         """
         replica = self._replica
-        with replica.store.within(None), replica.acting():
+        with replica.acting():
             events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
             undone = Rewrites.of(events).undone
             expired = {event.number for event in events if event.body.get("expired")}
@@ -857,8 +846,7 @@ class Campaign:
         ValueError
             If the campaign does not have the name.
         """
-        with self._replica.store.within(None):
-            self._replica.forget(name, self._author)
+        self._replica.forget(name, self._author)
 
     def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
         """Return this campaign with another author of further events, and on the events that were read.
@@ -915,53 +903,50 @@ class Campaign:
                 if not events or replica.write(events, expected=self._expected):
                     return
 
-    def _pending_event(self, ticket: Any) -> Event:
-        """Return the event of a pending ticket, or the error of a ticket that is not."""
-        pending = self._replica.replay.pending
+    def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:
+        """Return the ask of a ticket and its standing report, or raise the error that `kind` is not possible.
+
+        A cancellation needs a pending ticket, a report one that may also have expired or be reported, and a
+        correction one that was reported.
+        """
+        replica = self._replica
+        pending = replica.replay.pending
         if ticket is None:
-            if len(pending) != 1:
+            if len(pending) != 1 or kind == "correct":
                 raise ValueError(
                     f"ticket must be given unless exactly one is pending, got {len(pending)} pending"
                 )
-            return next(iter(pending.values()))
+            return next(iter(pending.values())), None
         number = _number_of(ticket)
-        if number not in pending:
-            raise self._not_pending(number)
-        self._check_own(ticket)
-        return pending[number]
-
-    def _check_own(self, ticket: Any) -> None:
-        """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
-        if isinstance(own, Ticket) and own.session != self._replica.of.first["token"]:
-            raise UnknownTicketError(
-                f"ticket must be of this campaign, got number {own.number} of another one"
-            )
-
-    def _not_pending(self, number: int) -> ValueError:
-        asked, told, is_cancelled = self._course_of(number)
-        if asked is None:
-            pending = tuple(self._replica.replay.pending)
-            return UnknownTicketError(
-                f"ticket must be issued by this campaign, got {number}; pending: {pending}"
-            )
-        if told is not None:
-            return OtherReportError(f"ticket must be pending, got {number}, which was reported before")
-        why = "was cancelled" if is_cancelled else "has expired"
-        return ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
-
-    def _course_of(self, number: int) -> tuple[Event | None, Event | None, bool]:
-        """Return the ask of a ticket, its standing report, and whether it was cancelled by hand."""
-        store = self._replica.store
-        events = [event for event in store.find(ticket=number) if event.number <= self._replica.replay.number]
+        if isinstance(own, Ticket) and own.session != replica.of.first["token"]:
+            raise UnknownTicketError(f"ticket must be of this campaign, got number {number} of another one")
+        if number in pending:
+            if kind == "correct":
+                raise ValueError(
+                    f"ticket must be reported, got {number}, which is pending; tell() reports it"
+                )
+            return pending[number], None
+        events = [
+            event for event in replica.store.find(ticket=number) if event.number <= replica.replay.number
+        ]
         rewrites = Rewrites.of(events)
-        standing = [event for event in events if event.number not in rewrites.undone]
-        asked = next((event for event in standing if event.kind == "ask"), None)
-        told = next((event for event in standing if event.kind == "tell"), None)
-        closed = any(event.kind == "cancel" and not event.body.get("expired") for event in standing)
-        if told is not None and told.number in rewrites.corrections:
-            told = told._replace(body=rewrites.corrections[told.number].body)
-        return asked, told, closed
+        standing = {event.kind: event for event in events[::-1] if event.number not in rewrites.undone}
+        if "ask" not in standing:
+            raise UnknownTicketError(
+                f"ticket must be issued by this campaign, got {number}; pending: {tuple(pending)}"
+            )
+        if "tell" in standing:
+            if kind == "cancel":
+                raise OtherReportError(f"ticket must be pending, got {number}, which was reported before")
+            told = standing["tell"]
+            return standing["ask"], rewrites.corrections.get(told.number, told)._replace(number=told.number)
+        closed = [event for event in events if event.kind == "cancel" and event.number not in rewrites.undone]
+        is_expired = all(event.body.get("expired") for event in closed)
+        if kind == "tell" and is_expired:
+            return standing["ask"], None
+        why = "has expired" if is_expired else "was cancelled"
+        raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
 
     def _report_event(
         self,
@@ -975,21 +960,7 @@ class Campaign:
     ) -> Event:
         """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``."""
         replica, of = self._replica, self._replica.of
-        told: Event | None = None
-        if kind == "tell" and (ticket is None or _number_of(ticket) in replica.replay.pending):
-            asked = self._pending_event(ticket)
-        else:
-            if ticket is None:
-                raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            number = _number_of(ticket)
-            found, told, is_cancelled = self._course_of(number)
-            if found is None or (kind == "tell" and told is None and is_cancelled):
-                raise self._not_pending(number)
-            if kind == "correct" and told is None:
-                why = "was cancelled" if is_cancelled else "is still pending; tell() reports it"
-                raise ValueError(f"ticket must be one that was reported, got {number}, which {why}")
-            asked = found
-            self._check_own(ticket)
+        asked, told = self._found(ticket, kind)
         assert asked.ticket is not None
         of_ticket = of.ticket(asked.ticket, asked.body)
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)

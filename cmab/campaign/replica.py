@@ -62,7 +62,8 @@ class Replica:
 
     def create(self, beginning: Body, author: str | None) -> None:
         """Create the campaign, unless another process does."""
-        self.store.create(event_of(1, "campaign", None, self.described | beginning, author))
+        body = self.described | beginning
+        self.store.create(Event(1, "campaign", None, time.time(), author, None, body))
 
     def describe(self, author: str | None, **more: Any) -> None:
         """Add an event with the present learner, its names and other options."""
@@ -93,14 +94,17 @@ class Replica:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Hold the lock of the actions of this process."""
-        if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
-            raise StoreTimeoutError(f"{self.store.where}: another call of this process has not ended in time")
-        try:
-            if self.store.breaks != self._breaks:
-                self.open()
-            yield
-        finally:
-            self._lock.release()
+        with self.store.within(None):
+            if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
+                raise StoreTimeoutError(
+                    f"{self.store.where}: another call of this process has not ended in time"
+                )
+            try:
+                if self.store.breaks != self._breaks:
+                    self.open()
+                yield
+            finally:
+                self._lock.release()
 
     @property
     def is_stale(self) -> bool:
@@ -150,7 +154,7 @@ class Replica:
         key: str | None = None,
     ) -> Event:
         """Return an event with the next number, or that of `after` events later."""
-        return event_of(self.replay.number + 1 + after, kind, ticket, body, author, key)
+        return Event(self.replay.number + 1 + after, kind, ticket, time.time(), author, key, body)
 
     def write(self, events: Sequence[Event], *, expected: int | None = None) -> list[Event] | None:
         """Store events that follow the known ones, and return them; None if the writer was overtaken.
@@ -185,7 +189,10 @@ class Replica:
         elif self.replay.number == known:
             for event in stored:
                 self._describe(event)
-            self._publish(after)
+            if after is None:  # after a correction or an undo
+                self._replay()
+            else:
+                self.replay = after
         self._read_at = time.monotonic()
         if stored is not None and stored[-1].number // _EVERY > (stored[0].number - 1) // _EVERY:
             # The process that writes the event with a round number stores the snapshot.
@@ -201,8 +208,10 @@ class Replica:
         """Process stored events that follow the known ones."""
         for event in events:
             self._describe(event)
-        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        self._publish(None if is_rewrite else self._after(self.replay, events))
+        if any(event.kind in ("correct", "undo") for event in events):
+            self._replay()
+        else:
+            self.replay = self._after(self.replay, events)
 
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
@@ -234,13 +243,6 @@ class Replica:
         for event in events:
             twin.apply(event, self._ask_of)
         return twin
-
-    def _publish(self, after: Replay | None) -> None:
-        """Replace the state. After a correction or an undo, compute it from the events."""
-        if after is None:
-            self._replay()
-        else:
-            self.replay = after
 
     def _describe(self, event: Event) -> None:
         """Take over the names of a description of another process, or a forgotten name."""
@@ -310,10 +312,3 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
-
-
-def event_of(
-    number: int, kind: str, ticket: int | None, body: Body, author: str | None, key: str | None = None
-) -> Event:
-    """Return an event of this moment."""
-    return Event(number, kind, ticket, time.time(), author, key, body)

@@ -3,8 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from models import LeastSquares
 
-from cmab import CombLinTS, Context, Feedback, PrimalDualCUCB, Session, off_policy_value, read_log
+from cmab import (
+    CombLinTS,
+    Context,
+    Feedback,
+    ModelPolicy,
+    PrimalDualCUCB,
+    Session,
+    off_policy_value,
+    read_log,
+)
 from oracles import CostAwareCascade, Knapsack, LevelAllocation, TopK
 
 ROWS = pd.DataFrame(
@@ -63,3 +73,27 @@ def test_a_cost_of_zero_is_free_and_a_missing_one_counts_in_full():
     asked.tell(Feedback(asked.ask(), [1.0, 1.0]))
     asked.tell(Feedback(asked.ask(), [1.0, 1.0], costs=[[0.0], [0.25]]))
     assert asked.state.spent.tolist() == [2.25]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        CombLinTS(TopK(20, k=3), dimension=4, norm=2.0, sigma=0.3),
+        ModelPolicy(TopK(20, k=3), LeastSquares(), members=2),
+    ],
+)
+def test_slots_carry_a_catalogue_of_which_most_items_are_absent(policy):
+    """Arms are slots; the learner finds good ones among 2,000 items, nearly all of them never seen before."""
+    rng = np.random.default_rng(0)
+    items = np.column_stack([np.ones(2000), rng.uniform(-0.5, 0.5, (2000, 3))])
+    truth, asked, gains = items @ [0.5, 0.4, -0.4, 0.1], Session(policy, rng=0), []
+    for _ in range(250):
+        present = rng.choice(2000, size=rng.integers(5, 21), replace=False)
+        features, available = np.zeros((20, 4)), np.arange(20) < len(present)
+        features[: len(present)] = items[present]
+        ticket = asked.ask(Context(available, features))
+        means = truth[present[ticket.super_arm]]
+        asked.tell(Feedback(ticket, (rng.random(3) < means).astype(float)))
+        best, mean = np.sort(truth[present])[-3:].mean(), truth[present].mean()
+        gains.append((means.mean() - mean) / (best - mean))
+    assert np.mean(gains[150:]) > 0.8

@@ -11,6 +11,7 @@ import pytest
 from cmab import (
     CTS,
     CUCB,
+    LUCB1,
     Campaign,
     Context,
     IndexPolicy,
@@ -104,7 +105,7 @@ def test_a_correction_is_as_if_told_right_at_once(where, tmp_path):
     assert wrong.undo()["ticket"] == 2
     assert wrong.pending == other.pending == (2,)
     same(campaign(where), wrong)
-    with pytest.raises(ValueError, match="was reported"):
+    with pytest.raises(ValueError, match="must be reported"):
         wrong.correct({"ann": 1.0}, 2)
     assert [(e["event"], e["undone"]) for e in wrong.history()][-4:] == [
         ("tell", True),
@@ -169,8 +170,8 @@ def test_another_learner_is_refused(path):
         Campaign(Noisy(Named(NAMES), scale=2.0), path)
     with pytest.raises(ValueError, match=r"must be a campaign of .*Noisy"):
         Campaign(CTS(Named(NAMES)), path)
-    with pytest.raises(TypeError, match="an oracle such as"):
-        Campaign(nx.Graph([(0, 1)]), path.with_name("other.db"))
+    with pytest.raises(TypeError, match="must not be an explorer"):
+        Campaign(LUCB1(TopK(5, k=1), delta=0.1), path.with_name("other.db"))
 
 
 def test_contexts_are_stored_by_name(path):
