@@ -89,7 +89,7 @@ def test_numbers_of_numpy_do_not_overflow():
 
 
 @pytest.mark.parametrize("chance", [-5, 1.5, float("nan"), "0.5", 1j])
-@pytest.mark.parametrize("name", ["propensity", "by_position", "by_prefix"])
+@pytest.mark.parametrize("name", ["propensity", "by_position"])
 def test_logs_hold_probabilities(name, chance):
     with pytest.raises(ValueError, match=name):
         LoggedRound(
