@@ -145,7 +145,11 @@ def _numbers(name: str, values: ArrayLike | None, ndim: int) -> FloatArray | Non
         raise ValueError(f"{name} must be a {ndim}-D array, got shape {array.shape}")
     # The sum is not finite if an entry is not, and takes less time than a test of each entry.
     if not math.isfinite(float(array.sum())) and not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {shown(array[~np.isfinite(array)][0])}")
+        place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(
+            f"{name} must be finite, got {float(array[place])} in row {place[0]}; write 0 for an unknown"
+            " number, and exclude the arm by `available` if the learner should not use it"
+        )
     return _frozen(array)
 
 

@@ -507,7 +507,7 @@ def check_feedback(
         if strange:
             raise StrangeArms(
                 f"feedback.arms must be arms that ticket {ticket.number} can trigger, got also"
-                f" {shown(strange)}",
+                f" {shown(strange)}; the numbers are those of the time of `ask`",
                 strange,
             )
     if support is not None:

@@ -22,7 +22,6 @@ from .influence import Certificate as Certificate
 from .influence import DeadlineInfluence as DeadlineInfluence
 from .influence import DegreeHeuristic as DegreeHeuristic
 from .influence import DirectedGraph as DirectedGraph
-from .influence import IndependentTriggering as IndependentTriggering
 from .influence import InfluenceMaximization as InfluenceMaximization
 from .influence import InfluenceOracle as InfluenceOracle
 from .influence import MonteCarloGreedy as MonteCarloGreedy

@@ -1,12 +1,11 @@
-"""Set cover and vertex cover: greedy answers, dual bounds, local search, and exact searches.
+"""Set cover and vertex cover: greedy answers, dual bounds and integer programs.
 
-Local search weights elements that are often uncovered. Vertex covers of dense graphs are the complements
-of independent sets, which branch and bound finds on bit sets with weighted clique covers.
+Vertex covers are the complements of independent sets, which branch and bound finds on bit sets with weighted
+clique covers, unless the graph is large and sparse.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import GOLDEN, eager_kernel, kernel, lean_kernel, mix
+from cmab.compiled import eager_kernel, kernel, lean_kernel
 from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
@@ -22,7 +21,7 @@ from cmab.validation import listed, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
 from oracles.anytime import Clock, Limits, OnLimit, checked_limits
-from oracles.programs import FeasibleSet, Outcome, PuLPOracle, scaled, unscaled, value_of
+from oracles.programs import FeasibleSet, Outcome, Program, PuLPOracle, scaled, unscaled, value_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -134,188 +133,6 @@ def dual_bound(incidence, costs, order, left):
     return total
 
 
-# Of more chosen arms than `_SCANNED`, the search compares a sample of `_SAMPLED` ("best from multiple
-# selections", Cai 2015).
-_SCANNED, _SAMPLED = 512, 64
-
-
-class Walk(NamedTuple):
-    """The present set of arms of the search, which need not be a cover, and what its moves need.
-
-    The loss of a chosen arm, or the gain of another arm, is ``score[arm]``: the weight of the elements that
-    would become uncovered, or covered. `places` has the position of each arm in `members`, and of each
-    element in `open`. `numbers`: how many members, how many open elements, the step, the random counter.
-    """
-
-    times: IntArray
-    weights: FloatArray
-    score: FloatArray
-    stamp: IntArray
-    may_return: BoolArray
-    members: IntArray
-    places: IntArray
-    open: IntArray
-    open_places: IntArray
-    numbers: IntArray
-    spent: FloatArray
-
-
-MEMBERS, OPEN, STEP, COUNTER = range(4)
-
-
-@lean_kernel
-def _draw(walk, n):
-    """Return a random integer below n."""
-    walk.numbers[COUNTER] += 1
-    word = mix(np.uint64(walk.numbers[COUNTER]) * GOLDEN)
-    return np.int64(word % np.uint64(n))
-
-
-@lean_kernel
-def _add(incidence, costs, walk, arm):
-    """Add an arm, and update the scores of the arms that share elements with it."""
-    walk.score[arm] = 0.0
-    for i in range(incidence.starts[arm], incidence.starts[arm + 1]):
-        element = incidence.elements[i]
-        weight = walk.weights[element]
-        walk.times[element] += 1
-        if walk.times[element] == 1:
-            walk.score[arm] += weight
-            last, at = walk.open[walk.numbers[OPEN] - 1], walk.open_places[element]
-            walk.open[at], walk.open_places[last] = last, at
-            walk.numbers[OPEN] -= 1
-            for j in range(incidence.firsts[element], incidence.firsts[element + 1]):
-                other = incidence.arms[j]
-                if other != arm:
-                    walk.score[other] -= weight
-                    walk.may_return[other] = True
-        elif walk.times[element] == 2:
-            for j in range(incidence.firsts[element], incidence.firsts[element + 1]):
-                other = incidence.arms[j]
-                if other != arm and walk.places[other] >= 0:
-                    walk.score[other] -= weight
-                    break
-    walk.places[arm] = walk.numbers[MEMBERS]
-    walk.members[walk.numbers[MEMBERS]] = arm
-    walk.numbers[MEMBERS] += 1
-    walk.spent[0] += costs[arm]
-    walk.stamp[arm] = walk.numbers[STEP]
-
-
-@lean_kernel
-def _remove(incidence, costs, walk, arm):
-    """Remove an arm; it may return after an arm that shares an element with it has changed."""
-    last, at = walk.members[walk.numbers[MEMBERS] - 1], walk.places[arm]
-    walk.members[at], walk.places[last] = last, at
-    walk.places[arm] = -1
-    walk.numbers[MEMBERS] -= 1
-    walk.score[arm] = 0.0
-    for i in range(incidence.starts[arm], incidence.starts[arm + 1]):
-        element = incidence.elements[i]
-        weight = walk.weights[element]
-        walk.times[element] -= 1
-        if walk.times[element] == 0:
-            walk.score[arm] += weight
-            walk.open[walk.numbers[OPEN]], walk.open_places[element] = element, walk.numbers[OPEN]
-            walk.numbers[OPEN] += 1
-            for j in range(incidence.firsts[element], incidence.firsts[element + 1]):
-                other = incidence.arms[j]
-                if other != arm:
-                    walk.score[other] += weight
-                    walk.may_return[other] = True
-        elif walk.times[element] == 1:
-            for j in range(incidence.firsts[element], incidence.firsts[element + 1]):
-                other = incidence.arms[j]
-                if walk.places[other] >= 0:
-                    walk.score[other] += weight
-                    break
-    walk.may_return[arm] = False
-    walk.spent[0] -= costs[arm]
-    walk.stamp[arm] = walk.numbers[STEP]
-
-
-@lean_kernel
-def _least_loss(costs, walk, tabu):
-    """Return the member of least loss per cost, the oldest of several; -1 if there is none."""
-    size, best, least = walk.numbers[MEMBERS], -1, np.inf
-    tries = size if size <= _SCANNED else _SAMPLED
-    for k in range(tries):
-        arm = walk.members[k if size <= _SCANNED else _draw(walk, size)]
-        if costs[arm] <= 0.0 or arm == tabu:
-            continue
-        loss = walk.score[arm] / costs[arm]
-        if loss < least or (loss == least and walk.stamp[arm] < walk.stamp[best]):
-            best, least = arm, loss
-    return best
-
-
-@lean_kernel
-def _most_gain(incidence, costs, walk, element):
-    """Return the arm of largest gain per cost among those that cover an element, the oldest of several."""
-    best, most = -1, -1.0
-    for i in range(incidence.firsts[element], incidence.firsts[element + 1]):
-        arm = incidence.arms[i]
-        if not walk.may_return[arm]:
-            continue
-        gain = walk.score[arm] / costs[arm]
-        if gain > most or (gain == most and walk.stamp[arm] < walk.stamp[best]):
-            best, most = arm, gain
-    return best
-
-
-@kernel
-def begin_walk(incidence, costs, chosen, walk):
-    """Set the state of the search to a cover; arms of cost 0 or less are always chosen."""
-    n_elements = walk.times.shape[0]
-    walk.weights[:], walk.may_return[:], walk.places[:] = 1.0, True, -1
-    walk.open[:], walk.open_places[:] = np.arange(n_elements), np.arange(n_elements)
-    walk.numbers[OPEN] = n_elements
-    walk.score[:] = np.diff(incidence.starts)
-    for arm in range(costs.shape[0]):
-        if chosen[arm] or costs[arm] <= 0.0:
-            _add(incidence, costs, walk, arm)
-            chosen[arm] = True
-
-
-@eager_kernel
-def improve_cover(incidence, costs, walk, steps, chosen, least):
-    """Search for `steps` exchanges; write the best cover to `chosen`, and return its cost, at most `least`.
-
-    An exchange removes the arm of least loss per cost, and adds arms for random uncovered elements. The
-    weights of elements that remain uncovered grow, so that the search leaves local optima. An arm returns
-    only after another arm that shares an element has changed (configuration checking). Cai, Su, Luo, Sattar
-    (2013), NuMVC, for vertex covers; Gao, Weise, Li (2015), RWLS, for set covers; both from memory.
-    """
-    tabu = -1
-    for _ in range(steps):
-        walk.numbers[STEP] += 1
-        while walk.numbers[OPEN] == 0:
-            if walk.spent[0] < least - 1e-12 * abs(least):
-                least = walk.spent[0]
-                chosen[:] = walk.places >= 0
-            arm = _least_loss(costs, walk, -1)
-            if arm < 0:
-                return least
-            _remove(incidence, costs, walk, arm)
-        arm = _least_loss(costs, walk, tabu)
-        if arm >= 0:
-            _remove(incidence, costs, walk, arm)
-        while walk.numbers[OPEN] > 0:
-            arm = _most_gain(incidence, costs, walk, walk.open[_draw(walk, walk.numbers[OPEN])])
-            if arm < 0 or walk.spent[0] + costs[arm] >= least:
-                break
-            _add(incidence, costs, walk, arm)
-            tabu = arm
-        for k in range(walk.numbers[OPEN]):
-            element = walk.open[k]
-            walk.weights[element] += 1.0
-            for j in range(incidence.firsts[element], incidence.firsts[element + 1]):
-                walk.score[incidence.arms[j]] += 1.0
-    if math.isnan(least):
-        return np.inf
-    return least
-
-
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, np.int64)
 for _i in range(64):
@@ -356,7 +173,7 @@ def _bound(tree, depth, slack):
     """Return an upper bound on the weight of independent candidates, or a number above `slack`.
 
     Cliques share the weights of the nodes. Each clique takes the least rest of its nodes and counts it once,
-    because an independent set has at most one of them. The nodes whose rest is positive when the sum exceeds
+    because an independent set has at most one of them. The nodes with a positive rest when the sum exceeds
     `slack` remain in `branches`: an independent set without them has at most the weight `slack` (Held, Cook,
     Sewell 2012; Tavares 2016; both from memory).
     """
@@ -458,47 +275,8 @@ def open_bound(tree, best):
     return most
 
 
-# The exchanges of a search, and between two looks at the clock. The number grows with the instance.
-_EXCHANGES, _PER_ARM, _BLOCK = 5_000, 20, 500
+# The nodes of the search between two looks at the clock.
 _NODES = 2_000
-
-
-def improved(
-    incidence: Incidence,
-    costs: FloatArray,
-    chosen: BoolArray,
-    bound: float,
-    clock: Clock,
-    exchanges: int | None = None,
-) -> BoolArray:
-    """Return the best cover that a local search finds, which starts from `chosen`.
-
-    By default, the number of exchanges depends on the instance only, so the answer is the same on every
-    machine unless the clock ends the search.
-    """
-    n, n_elements = len(costs), len(incidence.firsts) - 1
-    numbers = np.zeros(4, np.int64)
-    walk = Walk(
-        np.zeros(n_elements, np.int64),
-        np.empty(n_elements),
-        np.empty(n),
-        np.zeros(n, np.int64),
-        np.empty(n, bool),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n_elements, np.int64),
-        np.empty(n_elements, np.int64),
-        numbers,
-        np.zeros(1),
-    )
-    best = chosen.copy()
-    begin_walk(incidence, costs, best, walk)
-    least, done = float(costs[best].sum()), 0
-    total = _EXCHANGES + _PER_ARM * n if exchanges is None else exchanges
-    while done < total and not clock.is_over and least > bound:
-        least = improve_cover(incidence, costs, walk, min(_BLOCK, total - done), best, least)
-        done += _BLOCK
-    return best
 
 
 def independent(
@@ -507,12 +285,10 @@ def independent(
     known: BoolArray,
     most_nodes: int,
     clock: Clock,
-    costs_of: float,
 ) -> tuple[BoolArray, float, bool]:
     """Return the independent set of largest weight found, an upper bound on all, and whether it is optimal.
 
-    `apart` returns the matrix of pairs that are not adjacent, in a given order of the nodes. `costs_of`
-    is the cost of all nodes and of the rest of the cover, which converts weights to costs for the display.
+    `apart` returns the matrix of pairs that are not adjacent, in a given order of the nodes.
     """
     n = len(weights)
     order = _order(apart(np.arange(n)), weights)
@@ -569,8 +345,6 @@ def _order(apart: BoolArray, weights: FloatArray) -> IntArray:
 _PROVED = 1e-12
 # The share of the time for the program, which sees the clock only between its steps.
 _SHARE = 0.9
-# The number of elements above which a limited call prefers local search to branch and bound.
-_LARGE = 5_000
 
 
 class Cover(PuLPOracle):
@@ -665,7 +439,7 @@ class Cover(PuLPOracle):
     def _searched_cover(
         self, costs: FloatArray, greedy: BoolArray, bound: float, clock: Clock
     ) -> tuple[BoolArray, float]:
-        """Return the best cover found and a lower bound, by the relaxation, local search and the program."""
+        """Return the best cover found and a lower bound, by the relaxation and the program."""
         best, known = greedy, bound
         is_unit = bool((costs[costs > 0.0] == costs.max()).all() and (costs >= 0.0).all())
 
@@ -677,10 +451,6 @@ class Cover(PuLPOracle):
             """Return the optimum, or a cover with which branch and bound begins."""
             nonlocal best, known
             known = max(known, rounded(relaxed.bound))
-            best = improved(self._incidence, costs, best, known, clock)
-            if len(self._incidence.firsts) > _LARGE and np.isfinite(clock.left):
-                # Branch and bound would not come far: search for most of the time.
-                best = improved(self._incidence, costs, best, known, clock.limited(0.7), 2**60)
             if known < _least(costs, best):
                 fractions = relaxed.values
                 assert fractions is not None, "only a solved relaxation comes here"
@@ -689,14 +459,12 @@ class Cover(PuLPOracle):
                 return Outcome("optimal", best.astype(np.float64), float(costs[best].sum()))
             return best.astype(np.float64)
 
-        with self._pool.lent() as program:
-            outcome = program.solve(costs, "min", None, clock.limited(_SHARE), between)
+        program = Program(self._set, clock.limited(_SHARE), self.gap, self.node_limit)
+        outcome = program.solve(costs, "min", None, between)
         if outcome.values is not None:
             found = outcome.values > 0.5
             if outcome.state == "optimal" or costs[found].sum() < costs[best].sum():
                 best = found
-        elif not clock.is_over:
-            best = improved(self._incidence, costs, best, known, clock)
         if outcome.state == "optimal":
             return best, float(costs[best].sum())
         return best, max(known, rounded(outcome.bound) if np.isfinite(outcome.bound) else known)
@@ -846,13 +614,10 @@ class VertexCover(Cover, GraphOracle):
         remaining costs of both ends by the smaller of the two (local ratio, Bar-Yehuda and Even 1985). Its
         ``alpha`` is 2 for nonnegative costs. Calls with constraints always use the program.
     gap : float
-        The relative gap, in [0, 1), at which a call may stop.
     time_limit : float, optional
-        The time limit of a call in seconds. With 0, a call returns the greedy answer.
     node_limit : int, optional
-        The largest number of nodes of the program's branch and bound in a call.
     on_limit : {"raise", "best"}
-        Whether `solve` raises an error at a limit, or returns the best cover found. See `PuLPOracle`.
+        As in `SetCover`.
 
     Raises
     ------
@@ -936,7 +701,6 @@ class VertexCover(Cover, GraphOracle):
             ~best[kernel],
             most,
             clock,
-            fixed + whole,
         )
         cover = outside.copy()
         cover[kernel] = ~found

@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel, lean_kernel
+from cmab.compiled import kernel
 from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
@@ -20,9 +20,6 @@ from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, check_solver, scaled, value_of
-
-if TYPE_CHECKING:
-    pass
 
 
 @kernel
@@ -56,105 +53,6 @@ def two_sides(offsets, ends, side):
                 elif side[other] == side[node]:
                     return False
     return True
-
-
-@kernel
-def largest_matching(offsets, ends, mate, is_perfect):
-    """Write the partner of each node in a matching of largest size, or -1; return the number of its edges.
-
-    A node without an augmenting path never gets one (Edmonds 1965). So if `is_perfect`, the search ends at
-    the first such node and returns -1.
-    """
-    n, size = mate.shape[0], 0
-    mate[:] = -1
-    for node in range(n):
-        if mate[node] < 0:
-            for other in ends[offsets[node] : offsets[node + 1]]:
-                if mate[other] < 0 and other != node:
-                    mate[node], mate[other] = other, node
-                    size += 1
-                    break
-    parent, base, queue = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    is_even, is_marked = np.empty(n, np.bool_), np.zeros(n, np.bool_)
-    # Nodes of failed searches cannot be on later augmenting paths.
-    is_gone = np.zeros(n, np.bool_)
-    for root in range(n):
-        if mate[root] >= 0:
-            continue
-        node = _free_end(offsets, ends, mate, root, parent, base, queue, is_even, is_marked, is_gone)
-        if node < 0:
-            if is_perfect:
-                return -1
-            continue
-        size += 1
-        while node >= 0:
-            before = parent[node]
-            further = mate[before]
-            mate[node], mate[before] = before, node
-            node = further
-    return size
-
-
-@lean_kernel
-def _free_end(offsets, ends, mate, root, parent, base, queue, is_even, is_marked, is_gone):
-    """Return the free end of an augmenting path from `root`, with its way back in `parent`; -1 if none."""
-    n = mate.shape[0]
-    parent[:], is_even[:] = -1, False
-    for node in range(n):
-        base[node] = node
-    is_even[root], queue[0], first, size = True, root, 0, 1
-    while first < size:
-        node = queue[first]
-        first += 1
-        for other in ends[offsets[node] : offsets[node + 1]]:
-            if is_gone[other] or base[node] == base[other] or mate[node] == other:
-                continue
-            if other == root or (mate[other] >= 0 and parent[mate[other]] >= 0):
-                # An odd cycle: all of its nodes become even, with one base.
-                size = _shrink_cycle(mate, parent, base, queue, size, is_even, is_marked, node, other)
-            elif parent[other] < 0:
-                parent[other] = node
-                if mate[other] < 0:
-                    return int(other)
-                is_even[mate[other]] = True
-                queue[size] = mate[other]
-                size += 1
-    for node in range(n):
-        if is_even[node] or parent[node] >= 0:
-            is_gone[node] = True
-    return -1
-
-
-@lean_kernel
-def _shrink_cycle(mate, parent, base, queue, size, is_even, is_marked, one, other):
-    """Contract the odd cycle that the edge between two even nodes closes; return the size of the queue."""
-    n = mate.shape[0]
-    is_marked[:] = False
-    node = base[one]
-    while True:
-        is_marked[node] = True
-        if mate[node] < 0:
-            break
-        node = base[parent[mate[node]]]
-    top = base[other]
-    while not is_marked[top]:
-        top = base[parent[mate[top]]]
-    is_marked[:] = False
-    for turn in range(2):
-        node, child = (one, other) if turn == 0 else (other, one)
-        while base[node] != top:
-            is_marked[base[node]] = is_marked[base[mate[node]]] = True
-            parent[node] = child
-            child = mate[node]
-            node = parent[mate[node]]
-    for node in range(n):
-        if is_marked[base[node]]:
-            base[node] = top
-            if not is_even[node]:
-                is_even[node] = True
-                queue[size] = node
-                size += 1
-    return size
 
 
 # The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
@@ -406,7 +304,7 @@ class Matching(PuLPOracle, GraphOracle):
         elif self._way == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
         no_matching = f"graph must have a perfect matching, got {graph} without one"
-        if is_plain and self.perfect and 2 * self._largest_matching[0] < len(self._room):
+        if self._way != "pulp" and self.perfect and 2 * self.max_size < len(self._room):
             raise ValueError(no_matching)
         greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
         if self._way != "pulp":
@@ -428,7 +326,7 @@ class Matching(PuLPOracle, GraphOracle):
     @property
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
-        return super().max_size if self._way == "pulp" else self._largest_matching[0]
+        return super().max_size if self._way == "pulp" else len(self._largest_matching)
 
     @property
     def _may_stop_early(self) -> bool:
@@ -462,10 +360,16 @@ class Matching(PuLPOracle, GraphOracle):
         return side if two_sides(*self._neighbours, side) else None
 
     @cached_property
-    def _largest_matching(self) -> tuple[int, IntArray]:
-        """The size of a largest matching, or -1 if `perfect` is impossible, and the partner of each node."""
-        mate = np.empty(len(self._room), np.int64)
-        return int(largest_matching(*self._neighbours, mate, self.perfect)), mate
+    def _largest_matching(self) -> IntArray:
+        """The edges of a matching of largest size."""
+        ones = np.ones(len(self.edges))
+        found = (
+            self._sides.best(-ones, perfect=False)
+            if self._way == "assignment"
+            else best_matching(self._tails, self._heads, ones, perfect=False)
+        )
+        assert found is not None, "the empty set is a matching"
+        return found
 
     def labels(self, super_arm: IntArray) -> list[Any]:
         super_arm = self._check_entries(super_arm)
@@ -508,10 +412,9 @@ class Matching(PuLPOracle, GraphOracle):
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return edges of positive worth in decreasing order, or a perfect matching."""
         worth = self._sign * values
-        if self.perfect and self._way == "pulp":
-            return super()._greedy(values)
-        is_good = self._largest_matching[1][self._tails] == self._heads if self.perfect else worth > 0.0
-        order = np.flatnonzero(is_good)
+        if self.perfect:
+            return super()._greedy(values) if self._way == "pulp" else self._largest_matching
+        order = np.flatnonzero(worth > 0.0)
         order, chosen = order[np.argsort(-worth[order], kind="stable")], np.zeros(self.n_arms, bool)
         greedy_edges(order, self._tails, self._heads, self._room.copy(), chosen)
         return np.flatnonzero(chosen)

@@ -1,11 +1,9 @@
-"""Oracles defined by PuLP models, and feasible sets in HiGHS that are solved repeatedly with new costs."""
+"""Oracles defined by PuLP models, and feasible sets that HiGHS solves for given costs."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
@@ -123,10 +121,8 @@ def unscaled(value: float, exponent: int) -> float:
         return float(np.ldexp(value, -exponent))
 
 
-# Thresholds for reduced costs if the largest cost is at least 2^11: below the first a value counts as 0,
-# above the second as positive.
+# The dual tolerance of the solver, for costs whose largest is at least 2^11.
 _DUAL = 1e-10
-_UNIQUE = 1e-6
 # Branch and bound ignores improvements below its feasibility tolerance, 1e-6. Scaling the costs up is better
 # than reducing the tolerance, which also applies to the rows.
 _INTEGER_EXPONENT = 10
@@ -163,45 +159,28 @@ def silent_highs() -> Any:
     return SilentHighs
 
 
-class ProgramPool:
-    """Programs of one feasible set, each used by at most one call at a time.
+class Program:
+    """A HiGHS object with a feasible set, for one call.
 
-    Two threads must not use the same HiGHS object. The pool has as many objects as there were simultaneous
-    calls, i.e. one for a single thread. Threads that end leave no objects behind.
+    The relaxation is solved first, and the integer program only if the relaxation is fractional. The answer
+    depends only on the costs, and not on earlier calls.
+
+    Parameters
+    ----------
+    feasible : FeasibleSet
+        The feasible set.
+    clock : Clock
+        The deadline of the call.
+    gap : float
+        The relative gap at which branch and bound may stop.
+    node_limit : int, optional
+        The largest number of nodes of branch and bound.
     """
 
-    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
-        self._set, self._gap, self._nodes = feasible, gap, node_limit
-        self._free: list[KeptProgram] = []
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A HiGHS object can be neither pickled nor copied, so the copy compiles its own.
-        return {**self.__dict__, "_free": []}
-
-    @contextmanager
-    def lent(self) -> Iterator[KeptProgram]:
-        """Lend a free program to one caller. After an interrupted call, a program is not lent again."""
-        try:
-            # `pop` is atomic, so two threads cannot get the same program.
-            program = self._free.pop()
-        except IndexError:
-            program = KeptProgram(self._set, self._gap, self._nodes)
-        yield program
-        self._free.append(program)
-
-
-class KeptProgram:
-    """One HiGHS object with the feasible set; only costs and bounds change.
-
-    The relaxation is solved first, from the last basis. The integer program is solved only if the relaxation
-    is fractional. If an optimum is not provably unique, it is computed again without a starting basis. So the
-    answer depends only on the costs, and not on earlier calls.
-    """
-
-    def __init__(self, feasible: FeasibleSet, gap: float, node_limit: int | None = None) -> None:
-        self._set, self._clock = feasible, Clock(None)
-        self._between: Callable[[Outcome], Outcome | FloatArray] | None = None
-        self._hi = import_highs()
+    def __init__(
+        self, feasible: FeasibleSet, clock: Clock, gap: float = 0.0, node_limit: int | None = None
+    ) -> None:
+        self._set, self._clock, self._hi = feasible, clock, import_highs()
         self._highs = silent_highs()()
         options = {
             "output_flag": False,
@@ -214,22 +193,22 @@ class KeptProgram:
             options["mip_max_nodes"] = node_limit
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
-        self._highs.passModel(self._model())
         self._highs.cbMipInterrupt.subscribe(self._see)
         self._highs.cbSimplexInterrupt.subscribe(self._see)
-        self._all = np.arange(feasible.n_columns, dtype=np.int32)
-        self._deadline, self._exponent = np.inf, 0
 
     def _see(self, event: Any) -> None:
         """Stop the search after Ctrl-C or at the deadline."""
         if self._clock.is_over:
             event.interrupt()
 
-    def _model(self) -> Any:
+    def _model(self, costs: FloatArray, sense: Sense, fixed: Mapping[int, float]) -> Any:
         lp, feasible = self._hi.HighsLp(), self._set
         lp.num_col_, lp.num_row_ = feasible.n_columns, len(feasible.row_lower)
-        lp.col_cost_ = np.zeros(feasible.n_columns)
-        lp.col_lower_, lp.col_upper_ = feasible.lower, feasible.upper
+        lp.sense_ = self._hi.ObjSense.kMaximize if sense == "max" else self._hi.ObjSense.kMinimize
+        lower, upper = feasible.lower.copy(), feasible.upper.copy()
+        for column, value in fixed.items():
+            lower[column] = upper[column] = value
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, lower, upper
         lp.row_lower_, lp.row_upper_ = feasible.row_lower, feasible.row_upper
         lp.a_matrix_.format_ = self._hi.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = feasible.starts.astype(np.int32)
@@ -240,98 +219,61 @@ class KeptProgram:
     def solve(
         self,
         costs: FloatArray,
-        sense: Literal["max", "min"],
+        sense: Sense,
         fixed: Mapping[int, float] | None = None,
-        clock: Clock | None = None,
         between: Callable[[Outcome], Outcome | FloatArray] | None = None,
     ) -> Outcome:
-        """Return optimal column values for `costs`, or the state of the search when `clock` is over.
+        """Return optimal column values for `costs`, or the state of the search when the clock is over.
 
-        `fixed` gives values of columns for this call.
-        `between` receives the relaxation if it is fractional. It returns the outcome, or feasible values with
-        which branch and bound begins. The relaxation then has half of the time.
+        `fixed` gives values of columns. `between` receives the relaxation if it is fractional. It returns the
+        outcome, or feasible values with which branch and bound begins. The relaxation then has half of the
+        time.
 
         Raises
         ------
         SolverError
             If the solver stops for any reason other than a proof or the time limit.
         """
-        highs, kinds = self._highs, self._hi.ObjSense
-        self._clock = Clock(None) if clock is None else clock
-        seconds = self._clock.left
-        self._between = between
-        highs.changeObjectiveSense(kinds.kMaximize if sense == "max" else kinds.kMinimize)
         fitting, exponent = scaled(costs)
-        self._exponent = exponent
-        highs.changeColsCost(len(self._all), self._all, fitting)
-        # The simplex method compares the limit with the total time of all runs of the object.
-        self._deadline = highs.getRunTime() + seconds
-        share = seconds if between is None else seconds / 2
-        highs.setOptionValue("time_limit", highs.getRunTime() + share)
-        for column, value in (fixed or {}).items():
-            highs.changeColBounds(column, value, value)
-        try:
-            outcome = self._optimum(is_warm=not fixed)
-        finally:
-            for column in fixed or {}:
-                highs.changeColBounds(column, self._set.lower[column], self._set.upper[column])
+        self._highs.passModel(self._model(fitting, sense, fixed or {}))
+        seconds = self._clock.left
+        self._highs.setOptionValue("time_limit", seconds if between is None else seconds / 2)
+        outcome = self._run()
+        is_whole = outcome.values is not None and self._is_whole(outcome.values)
+        if outcome.state == "stopped":
+            outcome = outcome._replace(values=None)
+        elif outcome.state == "optimal" and not is_whole:
+            relaxed = outcome._replace(bound=unscaled(outcome.bound, exponent))
+            start = None if between is None else between(relaxed)
+            if isinstance(start, Outcome):
+                return start
+            found = self._integers(start, fitting)
+            outcome = found if np.isfinite(found.bound) else found._replace(bound=outcome.bound)
         if not np.isfinite(outcome.bound):
             return outcome._replace(bound=np.inf if sense == "max" else -np.inf)
         return outcome._replace(bound=unscaled(outcome.bound, exponent))
 
-    def _optimum(self, is_warm: bool) -> Outcome:
-        if is_warm:
-            relaxed = self._run()
-            if relaxed.state == "optimal" and self._is_unique():
-                return self._whole(relaxed)
-        self._highs.clearSolver()
-        return self._whole(self._run())
+    def _is_whole(self, values: FloatArray) -> bool:
+        """Return whether the values are integers and satisfy all constraints after rounding."""
+        whole = np.where(self._set.integral, np.rint(values), values)
+        return bool((np.abs(values - whole) <= INTEGRAL).all()) and self._set.holds(whole)
 
-    def _whole(self, relaxed: Outcome) -> Outcome:
-        """Return `relaxed` if it is integral, otherwise the solution of the integer program."""
-        if relaxed.state == "infeasible":
-            return relaxed
-        if relaxed.values is None or relaxed.state == "stopped":
-            return relaxed._replace(values=None)
-        whole = relaxed.values[self._set.integral]
-        if (np.abs(whole - np.rint(whole)) <= INTEGRAL).all() and self._holds(relaxed.values):
-            return relaxed
-        if self._between is None:
-            found = self._integers(None)
-        else:
-            started = time.perf_counter()
-            start = self._between(relaxed._replace(bound=unscaled(relaxed.bound, self._exponent)))
-            if isinstance(start, Outcome):
-                return start._replace(bound=unscaled(start.bound, -self._exponent))
-            self._deadline -= time.perf_counter() - started
-            found = self._integers(start)
-        return found if np.isfinite(found.bound) else found._replace(bound=relaxed.bound)
-
-    def _holds(self, values: FloatArray) -> bool:
-        """Return whether the values satisfy all constraints after rounding."""
-        return self._set.holds(np.where(self._set.integral, np.rint(values), values))
-
-    def _integers(self, start: FloatArray | None) -> Outcome:
+    def _integers(self, start: FloatArray | None, costs: FloatArray) -> Outcome:
         """Solve the integer program without a starting basis."""
-        kinds = self._hi.HighsVarType
-        whole = np.flatnonzero(self._set.integral).astype(np.int32)
+        columns, whole = np.arange(len(costs)), np.flatnonzero(self._set.integral)
         self._highs.clearSolver()
-        costs = np.ldexp(self._highs.getLp().col_cost_, _INTEGER_EXPONENT)
-        self._highs.changeColsCost(len(self._all), self._all, costs)
-        self._highs.changeColsIntegrality(len(whole), whole, [kinds.kInteger] * len(whole))
-        # Branch and bound measures the time from its own start, so pass the time that is left for this call.
-        self._highs.setOptionValue("time_limit", max(self._deadline - self._highs.getRunTime(), 0.0))
+        larger = np.ldexp(costs, _INTEGER_EXPONENT)
+        self._highs.changeColsCost(len(costs), columns.astype(np.int32), larger)
+        kinds = [self._hi.HighsVarType.kInteger] * len(whole)
+        self._highs.changeColsIntegrality(len(whole), whole.astype(np.int32), kinds)
+        # Branch and bound measures the time from its own start.
+        self._highs.setOptionValue("time_limit", self._clock.left)
         if start is not None:
             known = self._hi.HighsSolution()
             known.col_value = start
             self._highs.setSolution(known)
-        try:
-            found = self._run()
-            bound = self._highs.getInfo().mip_dual_bound
-            return found._replace(bound=unscaled(bound, _INTEGER_EXPONENT))
-        finally:
-            self._highs.changeColsIntegrality(len(whole), whole, [kinds.kContinuous] * len(whole))
-            self._highs.clearSolver()
+        found = self._run()
+        return found._replace(bound=unscaled(self._highs.getInfo().mip_dual_bound, _INTEGER_EXPONENT))
 
     def _run(self) -> Outcome:
         """Run HiGHS once; the bound is the objective value of the solved relaxation."""
@@ -359,17 +301,6 @@ class KeptProgram:
         is_found = info.primal_solution_status == int(self._hi.SolutionStatus.kSolutionStatusFeasible)
         values = np.array(highs.getSolution().col_value) if is_found else None
         return Outcome("stopped", values, np.inf)
-
-    def _is_unique(self) -> bool:
-        """Return whether every movable variable at a bound has a nonzero reduced cost (a unique optimum)."""
-        basis, solution = self._highs.getBasis(), self._highs.getSolution()
-        basic = self._hi.HighsBasisStatus.kBasic
-        at_bound = np.array([status != basic for status in (*basis.col_status, *basis.row_status)])
-        feasible = self._set
-        lower = np.concatenate([feasible.lower, feasible.row_lower])
-        upper = np.concatenate([feasible.upper, feasible.row_upper])
-        prices = np.abs(np.concatenate([solution.col_dual, solution.row_dual]))
-        return bool((prices[at_bound & (lower < upper)] > _UNIQUE).all())
 
 
 # A PuLP solver is the user's object and keeps state while it runs. Several oracles may share it.
@@ -451,32 +382,15 @@ def compile_model(problem: Any, variables: Sequence[Any]) -> FeasibleSet:
 def _all_variables(problem: Any, variables: Sequence[Any]) -> list[Any]:
     """Return the variables of the model; for PuLP 3 also those of `variables` without a constraint.
 
-    A PuLP 3 variable does not belong to a model, so a variable that the model does not contain is free. In
-    both versions, a variable of another model is detected if it has the name of a variable of this model.
+    A PuLP 3 variable does not belong to a model, so a variable that the model does not contain is free.
     """
     every = list(problem.variables())
-    of_name = {variable.name: variable for variable in every}
+    of_name = {variable.name for variable in every}
     names = [variable.name for variable in variables]
-    known = [
-        name not in of_name or _is_same(of_name[name], v) for name, v in zip(names, variables, strict=True)
-    ]
     free = [variable for variable in variables if variable.name not in of_name]
-    if any(map(_knows_its_model, free)) or not all(known) or len(set(names)) != len(names) or not names:
+    if any(hasattr(variable, "_var") for variable in free) or len({*names}) != len(names) or not names:
         raise ValueError(f"variables must be distinct variables of problem, at least one, got {shown(names)}")
     return every + free
-
-
-def _knows_its_model(variable: Any) -> bool:
-    """Return whether this is a PuLP 4 variable, which belongs to one model."""
-    return hasattr(variable, "_var")
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether both are the same variable: by identity in PuLP 3, by model and number in PuLP 4."""
-    if not (_knows_its_model(one) and _knows_its_model(other)):
-        return one is other
-    model = [getattr(variable._var, "model_identity", lambda: None)() for variable in (one, other)]
-    return one.id == other.id and model[0] == model[1]
 
 
 def solve_by_pulp(
@@ -550,11 +464,9 @@ class PuLPOracle(AnytimeOracle):
     """The feasible 0-1 vectors of a PuLP model, with the means as objective coefficients.
 
     PuLP describes the feasible set; the objective of the model is not used. The constructor compiles the
-    model to HiGHS in this process. Each call changes the costs and solves the relaxation from the last basis.
-    It solves the integer program only if the relaxation is fractional. If an optimum is not provably unique,
-    it is computed again without a starting basis, so equal means give equal answers, whatever the earlier
-    calls were. Several threads may share an oracle: each call uses its own HiGHS object, and there are as
-    many objects as simultaneous calls.
+    model to the arrays of HiGHS. Each call solves the relaxation, and the integer program only if the
+    relaxation is fractional. Equal means give equal answers, whatever the earlier calls were. Several threads
+    may share an oracle, because each call uses its own HiGHS object.
 
     Costs are scaled by a power of two, so the size of the means, 1e-300 or 1e100, does not change the answer.
     Accuracy: without a `gap`, the value of the answer is below the optimum by at most ``1e-12 * n_arms``
@@ -567,10 +479,9 @@ class PuLPOracle(AnytimeOracle):
         The constraints over the variables, in PuLP 3.3 or 4. The model is not changed.
     variables : sequence of pulp.LpVariable
         The binary variables of the base arms; arm i is ``variables[i]``. A variable without a constraint is
-        free. Other variables of the model may have any type and have cost 0. A variable of another model is
-        rejected, except in PuLP 3, where a variable with a name that is not in the model counts as free. In
-        both versions of PuLP, ``problem.add_variable(name, cat="Binary")`` creates a variable;
-        ``pulp.LpVariable(name)`` is for PuLP 3 only.
+        free. Other variables of the model may have any type and have cost 0. In both versions of PuLP,
+        ``problem.add_variable(name, cat="Binary")`` creates a variable; ``pulp.LpVariable(name)`` is for
+        PuLP 3 only.
     sense : {"max", "min"}, optional
         Whether to maximise or to minimise; by default as `problem` does.
     gap : float
@@ -668,7 +579,6 @@ class PuLPOracle(AnytimeOracle):
         self.sense = one_of("sense", sense, ("max", "min"))
         self.solver = check_solver(solver)
         self._set_limits(limits)
-        self._pool = ProgramPool(feasible, self.gap, self.node_limit)
         if largest is None:
             self._largest, self._max_size = self._largest_super_arm()
         else:
@@ -812,11 +722,11 @@ class PuLPOracle(AnytimeOracle):
         fixed: Mapping[int, float] | None = None,
         seconds: float | None = None,
     ) -> Outcome:
-        """Solve by the user's solver, or by a kept program that no other call uses."""
+        """Solve by the user's solver, or by HiGHS."""
         if self.solver is not None:
             return solve_by_pulp(self._set, costs, sense, fixed or {}, self.solver)
-        with self._pool.lent() as program, Clock(seconds) as clock:
-            return program.solve(costs, sense, fixed, clock)
+        with Clock(seconds) as clock:
+            return Program(self._set, clock, self.gap, self.node_limit).solve(costs, sense, fixed)
 
     def _stopped(self) -> str:
         who = "HiGHS" if self.solver is None else f"solver {self.solver!r}"

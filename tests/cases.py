@@ -92,7 +92,6 @@ from oracles import (
     DisjointPaths,
     GeneralizedAssignment,
     GraphicMatroid,
-    IndependentTriggering,
     InfluenceMaximization,
     Knapsack,
     LaminarMatroid,
@@ -148,16 +147,12 @@ class OracleCase:
     slow: str = ""
 
 
-class Coins(IndependentTriggering):
+class Coins(TriggeringModel):
     """Independent cascades, said as a triggering model."""
 
-    def triggering_set(self, graph, arcs, means, rng):
-        """Return the live arcs into one node."""
-        return rng.random(len(arcs)) < means[arcs]
-
-    def triggering_sets(self, graph, arcs, askers, means, rng):
-        """Return the live arcs into many nodes."""
-        return rng.random(len(arcs)) < means[arcs]
+    def live_arcs(self, graph, means, rng):
+        """Return the live arcs of a world."""
+        return rng.random(graph.n_arcs) < means
 
 
 def any_hit(means, chosen):
@@ -749,14 +744,11 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
-JOINT = {"aescb", "escb", "primaldualcucb"}
+JOINT = {"escb", "primaldualcucb"}
 ITEMS = {"contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
     PolicyCase("adaptivects_groups", lambda oracle: AdaptiveCTS(oracle, np.arange(oracle.n_arms) % 3)),
-    PolicyCase(
-        "aescb", lambda oracle: ESCB(oracle, tolerance=None), slow="runs growth memory learning determinism"
-    ),
     PolicyCase("bayesucb", BayesUCB, slow="runs"),
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),

@@ -20,7 +20,7 @@ import numpy as np
 
 from cmab.arrays import IntArray
 from cmab.bounds.certificate import Certify, RegretCertificate
-from cmab.campaign.names import feedback_of, forgotten
+from cmab.campaign.names import feedback_of
 from cmab.campaign.posterior import (
     Beliefs,
     CascadeFeedback,
@@ -83,8 +83,7 @@ class Request:
     number : int
         The number of the ticket, from 0. All processes that use the campaign share the count.
     names : tuple
-        The names of the entries to play, for example people, edges or pairs. For an `Explorer`: the names of
-        the base arms to sample.
+        The names of the entries to play, for example people, edges or pairs.
     ticket : Ticket
         The ticket, which has the same entries by number.
 
@@ -167,8 +166,9 @@ class Campaign:
 
     Parameters
     ----------
-    learner : Policy, Explorer or Oracle
+    learner : Policy or Oracle
         The learner. For an oracle, it is `AdaptiveCTS` with the bounded interval `support`, or with [0, 1].
+        An `Explorer` runs in a `Session`.
     where : str or path-like
         The path of a SQLite file, which ends with ``.db``, ``.sqlite`` or ``.sqlite3``;
         ``"sqlite:///PATH#NAME"``; or ``"postgresql://USER:PASSWORD@HOST/DATABASE#NAME"``. A database can hold
@@ -200,7 +200,7 @@ class Campaign:
     Raises
     ------
     TypeError
-        If `learner` is not a policy, an explorer or an oracle.
+        If `learner` is not a policy or an oracle.
     ValueError
         If two arms have the same name, or a name is not a string, a number or a tuple of these; if the
         campaign has another learner or another `support`; or if a budget is smaller than the amount already
@@ -245,13 +245,10 @@ class Campaign:
         self._draws = integer("propensity_draws", propensity_draws, 0)
         self._author = _checked_author(author)
         limit, declared = _age_body(expires), interval_of(support)
-        if hasattr(learner, "nodes") and hasattr(learner, "edges"):
-            raise TypeError(
-                "learner must be a policy, or an oracle such as InfluenceMaximization(graph, k), got the"
-                " graph itself"
-            )
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
+        if isinstance(learner, Explorer):
+            raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
         try:
             from cmab.campaign.replica import Replica
@@ -313,7 +310,7 @@ class Campaign:
 
     @property
     def is_done(self) -> bool:
-        """Whether the stopping rule of an explorer holds or budgets are spent; False for other policies."""
+        """Whether budgets are spent; False for policies without budgets."""
         return self.policy.is_done(self._replica.current().state)
 
     @property
@@ -343,19 +340,6 @@ class Campaign:
         """
         with self._replica.store.within(real("timeout", timeout, 0.0)):
             yield
-
-    def recommend(self) -> list[Hashable]:
-        """Return the names of the arms that the explorer currently recommends.
-
-        Raises
-        ------
-        TypeError
-            If the policy is not an `Explorer`.
-        """
-        if not isinstance(self.policy, Explorer):
-            raise TypeError(f"policy must be an Explorer to recommend arms, got {type(self.policy).__name__}")
-        found = self.policy.recommend(self._replica.current().state)
-        return [self._replica.of.arms.own[arm] for arm in found]
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -475,26 +459,19 @@ class Campaign:
         Parameters
         ----------
         path : str or path-like
-            A file that ends with ``.csv`` or ``.parquet`` gets the rounds, one row for each outcome (see
-            `Log.rows`). A file that ends with ``.jsonl`` gets the history, one event in each line.
+            A file that ends with ``.csv`` gets the rounds, one row for each outcome (see `Log.rows`). A file
+            that ends with ``.jsonl`` gets the history, one event in each line.
         """
         from cmab.campaign.summary import read_campaign
 
         target = Path(path)
-        if target.suffix == ".jsonl":
+        if target.suffix == ".csv":
+            read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
+        elif target.suffix == ".jsonl":
             lines = [json.dumps(_plain(row), ensure_ascii=False) for row in self.history()]
             target.write_text("\n".join([*lines, ""]), encoding="utf-8")
-            return
-        if target.suffix not in (".csv", ".parquet"):
-            raise ValueError(f"path must end with .csv, .parquet or .jsonl, got {target.name}")
-        rounds = read_campaign(self.address, timeout=self._replica.store.left())
-        if target.suffix == ".csv":
-            rounds.to_csv(target)
-            return
-        frame = rounds.to_frame()
-        for name in frame.columns[frame.columns.str.match("chosen_|arm")]:  # a column has one type
-            frame[name] = frame[name].map(str, na_action="ignore")
-        frame.to_parquet(target)
+        else:
+            raise ValueError(f"path must end with .csv or .jsonl, got {target.name}")
 
     # Acting.
 
@@ -534,8 +511,7 @@ class Campaign:
         cmab.errors.TicketError
             If `instead_of` is not pending.
         """
-        with self._replica.store.within(None):
-            return self._ask(1, context, available, instead_of, key, names)[0]
+        return self._ask(1, context, available, instead_of, key, names)[0]
 
     def ask_many(
         self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
@@ -569,8 +545,7 @@ class Campaign:
         ...     campaign.state.counts
         array([2, 0, 0, 0, 0])
         """
-        with self._replica.store.within(None):
-            return self._ask(integer("n", n, 1), context, available)
+        return self._ask(integer("n", n, 1), context, available)
 
     def _ask(
         self,
@@ -608,10 +583,10 @@ class Campaign:
         entries = self._replica.of.choices.find(names)
         if not entries or len({*entries}) < len(entries):
             raise ValueError(f"names must be different names, at least one, got {shown(list(names))}")
-        return [(np.array(entries, np.int64), 1, {})]
+        return [(np.array(entries, np.int64), {})]
 
     def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
-        """Return the super arms, their pulls and propensities that the policy chooses, without a lock."""
+        """Return the super arms that the policy chooses, and their propensities, without a lock."""
         # A choice that is repeated has other random numbers, so that overtaken writers do not choose alike.
         salt = secrets.randbits(32) if attempt else 0
         found = []
@@ -619,11 +594,11 @@ class Campaign:
             for number in range(replay.asked, replay.asked + n):
                 rng = replay.of.generator(number, salt)
                 state = self._replica.completed(replay, rng)
-                super_arm, pulls = choose(self.policy, state, rng, context)
-                found.append((super_arm, pulls, self._propensity(replay, number, super_arm, context)))
+                super_arm, _ = choose(self.policy, state, rng, context)
+                found.append((super_arm, self._propensity(replay, number, super_arm, context)))
                 if n > 1 and replay.of.reserves:
                     replay = replay.twin()
-                    self.policy.reserve(replay.state, Ticket(number, super_arm, pulls, "", context))
+                    self.policy.reserve(replay.state, Ticket(number, super_arm, 1, "", context))
         except Exception as error:
             self._replica.error = f"{type(error).__name__}: {error}"
             log.warning("%s: the policy cannot choose: %s", self._replica.store.where, self._replica.error)
@@ -637,7 +612,7 @@ class Campaign:
     def _propensity(
         self, replay: Replay, number: int, super_arm: IntArray, context: Context | None
     ) -> dict[str, Any]:
-        if replay.hidden is not None or isinstance(self.policy, Explorer):
+        if replay.hidden is not None:
             return {}  # the choice also depends on the drawn outcomes
         if self._draws:
             rng = replay.of.generator(number, 1, purpose=3)
@@ -655,12 +630,12 @@ class Campaign:
         """Return the events of new tickets, after those of expired ones."""
         replica, replay = self._replica, self._replica.replay
         event = partial(replica.event, author=self._author)
-        former = None if instead_of is None else self._pending_event(instead_of).ticket
+        former = None if instead_of is None else self._found(instead_of)[0].ticket
         events: list[Event] = []
         for old in _expired(replay):
             events.append(event("cancel", old, {"expired": True}, after=len(events)))
-        for number, (super_arm, pulls, chances) in enumerate(choice, replay.asked):
-            body = replay.of.ask_body(Ticket(number, super_arm, pulls, "", context), **chances)
+        for number, (super_arm, chances) in enumerate(choice, replay.asked):
+            body = replay.of.ask_body(super_arm, context) | chances
             events.append(event("ask", number, body, after=len(events), key=key))
         if former is not None and all(one.ticket != former for one in events):
             body = {"replaced_by": replay.asked}
@@ -699,8 +674,7 @@ class Campaign:
         Parameters
         ----------
         outcomes : mapping, list of pairs, or Feedback, optional
-            The observed outcome of each base arm, by name. For a ticket of an explorer with several pulls,
-            the value is a list of that many outcomes.
+            The observed outcome of each base arm, by name.
         ticket : Request, Ticket or int, optional
             The request, its ticket or its number. It can be omitted if exactly one ticket is pending.
         reward : float, optional
@@ -725,14 +699,13 @@ class Campaign:
             If the campaign never issued the ticket, or if it was cancelled.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
-        with self._replica.store.within(None):
-            if key is not None and self._is_answered(_checked_key(key), ticket):
-                return
-            try:
-                self._act(lambda: [self._report_event("tell", 0, key=key, **report)])
-            except SameReportError:
-                if key is None or not self._is_answered(key, ticket):
-                    raise
+        if key is not None and self._is_answered(_checked_key(key), ticket):
+            return
+        try:
+            self._act(lambda: [self._report_event("tell", 0, key=key, **report)])
+        except SameReportError:
+            if key is None or not self._is_answered(key, ticket):
+                raise
 
     def _is_answered(self, key: str, ticket: Any) -> bool:
         """Return whether a report with this key is stored; raise an error if it is another call."""
@@ -762,18 +735,6 @@ class Campaign:
             As in `tell`. The message starts with the number of the first invalid report, from 1.
         TypeError
             As in `tell`, or if a report is not a mapping.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     requests = campaign.ask_many(3)
-        ...     campaign.tell_many([{"ticket": each, "outcomes": {}, "reward": 1.0} for each in requests])
-        ...     campaign.pending
-        ()
         """
         listed = list(reports)
         for report in listed:
@@ -790,8 +751,7 @@ class Campaign:
                 events.append(event)
             return events
 
-        with self._replica.store.within(None):
-            self._act(made)
+        self._act(made)
 
     def correct(
         self,
@@ -819,8 +779,7 @@ class Campaign:
             As in `tell`, or if no feedback has been reported for the ticket.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
-        with self._replica.store.within(None):
-            self._act(lambda: [self._report_event("correct", 0, **report)])
+        self._act(lambda: [self._report_event("correct", 0, **report)])
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
         """Close a ticket without feedback; the policy learns nothing from it.
@@ -838,8 +797,7 @@ class Campaign:
             If the ticket is not pending.
         """
         event = partial(self._replica.event, "cancel", body={}, author=self._author)
-        with self._replica.store.within(None):
-            self._act(lambda: [event(ticket=self._pending_event(ticket).ticket)])
+        self._act(lambda: [event(ticket=self._found(ticket)[0].ticket)])
 
     def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
@@ -853,7 +811,7 @@ class Campaign:
             of `history` and call `undo` again if that is the event to undo.
         """
         replica = self._replica
-        with replica.store.within(None), replica.acting():
+        with replica.acting():
             events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
             undone = Rewrites.of(events).undone
             expired = {event.number for event in events if event.body.get("expired")}
@@ -875,8 +833,8 @@ class Campaign:
     def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
 
-        Names are in a table of their own; the events and snapshots hold their numbers only. Erase the name
-        from your own files, too. If it is still in the graph the next time, it is a new name.
+        Only the events that describe the learner have names; the others and the snapshots hold numbers. Erase
+        the name from your own files, too. If it is still in the graph the next time, it is a new name.
 
         Parameters
         ----------
@@ -888,16 +846,7 @@ class Campaign:
         ValueError
             If the campaign does not have the name.
         """
-        replica = self._replica
-        with replica.store.within(None), replica.acting():
-            place = replica.of.texts.known_place(name)
-            if place is None:
-                raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
-            is_erased = False
-            while not is_erased:
-                event = replica.event("forget", None, {"name": place}, self._author)
-                is_erased = replica.store.forget(place, forgotten(place), event)
-                replica.catch_up()
+        self._replica.forget(name, self._author)
 
     def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
         """Return this campaign with another author of further events, and on the events that were read.
@@ -954,53 +903,50 @@ class Campaign:
                 if not events or replica.write(events, expected=self._expected):
                     return
 
-    def _pending_event(self, ticket: Any) -> Event:
-        """Return the event of a pending ticket, or the error of a ticket that is not."""
-        pending = self._replica.replay.pending
+    def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:
+        """Return the ask of a ticket and its standing report, or raise the error that `kind` is not possible.
+
+        A cancellation needs a pending ticket, a report one that may also have expired or be reported, and a
+        correction one that was reported.
+        """
+        replica = self._replica
+        pending = replica.replay.pending
         if ticket is None:
-            if len(pending) != 1:
+            if len(pending) != 1 or kind == "correct":
                 raise ValueError(
                     f"ticket must be given unless exactly one is pending, got {len(pending)} pending"
                 )
-            return next(iter(pending.values()))
+            return next(iter(pending.values())), None
         number = _number_of(ticket)
-        if number not in pending:
-            raise self._not_pending(number)
-        self._check_own(ticket)
-        return pending[number]
-
-    def _check_own(self, ticket: Any) -> None:
-        """Raise an error if a ticket is of another campaign."""
         own = ticket.ticket if isinstance(ticket, Request) else ticket
-        if isinstance(own, Ticket) and own.session != self._replica.of.first["token"]:
-            raise UnknownTicketError(
-                f"ticket must be of this campaign, got number {own.number} of another one"
-            )
-
-    def _not_pending(self, number: int) -> ValueError:
-        asked, told, is_cancelled = self._course_of(number)
-        if asked is None:
-            pending = tuple(self._replica.replay.pending)
-            return UnknownTicketError(
-                f"ticket must be issued by this campaign, got {number}; pending: {pending}"
-            )
-        if told is not None:
-            return OtherReportError(f"ticket must be pending, got {number}, which was reported before")
-        why = "was cancelled" if is_cancelled else "has expired"
-        return ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
-
-    def _course_of(self, number: int) -> tuple[Event | None, Event | None, bool]:
-        """Return the ask of a ticket, its standing report, and whether it was cancelled by hand."""
-        store = self._replica.store
-        events = [event for event in store.find(ticket=number) if event.number <= self._replica.replay.number]
+        if isinstance(own, Ticket) and own.session != replica.of.first["token"]:
+            raise UnknownTicketError(f"ticket must be of this campaign, got number {number} of another one")
+        if number in pending:
+            if kind == "correct":
+                raise ValueError(
+                    f"ticket must be reported, got {number}, which is pending; tell() reports it"
+                )
+            return pending[number], None
+        events = [
+            event for event in replica.store.find(ticket=number) if event.number <= replica.replay.number
+        ]
         rewrites = Rewrites.of(events)
-        standing = [event for event in events if event.number not in rewrites.undone]
-        asked = next((event for event in standing if event.kind == "ask"), None)
-        told = next((event for event in standing if event.kind == "tell"), None)
-        closed = any(event.kind == "cancel" and not event.body.get("expired") for event in standing)
-        if told is not None and told.number in rewrites.corrections:
-            told = told._replace(body=rewrites.corrections[told.number].body)
-        return asked, told, closed
+        standing = {event.kind: event for event in events[::-1] if event.number not in rewrites.undone}
+        if "ask" not in standing:
+            raise UnknownTicketError(
+                f"ticket must be issued by this campaign, got {number}; pending: {tuple(pending)}"
+            )
+        if "tell" in standing:
+            if kind == "cancel":
+                raise OtherReportError(f"ticket must be pending, got {number}, which was reported before")
+            told = standing["tell"]
+            return standing["ask"], rewrites.corrections.get(told.number, told)._replace(number=told.number)
+        closed = [event for event in events if event.kind == "cancel" and event.number not in rewrites.undone]
+        is_expired = all(event.body.get("expired") for event in closed)
+        if kind == "tell" and is_expired:
+            return standing["ask"], None
+        why = "has expired" if is_expired else "was cancelled"
+        raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
 
     def _report_event(
         self,
@@ -1014,21 +960,7 @@ class Campaign:
     ) -> Event:
         """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``."""
         replica, of = self._replica, self._replica.of
-        told: Event | None = None
-        if kind == "tell" and (ticket is None or _number_of(ticket) in replica.replay.pending):
-            asked = self._pending_event(ticket)
-        else:
-            if ticket is None:
-                raise ValueError("ticket must be a Request, a Ticket or its number, got None")
-            number = _number_of(ticket)
-            found, told, is_cancelled = self._course_of(number)
-            if found is None or (kind == "tell" and told is None and is_cancelled):
-                raise self._not_pending(number)
-            if kind == "correct" and told is None:
-                why = "was cancelled" if is_cancelled else "is still pending; tell() reports it"
-                raise ValueError(f"ticket must be one that was reported, got {number}, which {why}")
-            asked = found
-            self._check_own(ticket)
+        asked, told = self._found(ticket, kind)
         assert asked.ticket is not None
         of_ticket = of.ticket(asked.ticket, asked.body)
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)

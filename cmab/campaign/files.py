@@ -219,22 +219,6 @@ def number_in(text: str) -> float:
 #: The file of the options in the folder of a campaign.
 FILE = "campaign.toml"
 _HEAD = "# The options of this campaign. Other files are named relative to this folder.\n"
-_ABOUT = {
-    "title": "The title of the campaign.",
-    "network": "The file of the network.",
-    "directed": "Whether a tie goes one way only, from the first name to the second.",
-    "from_column": "The columns of the network with the first and second names of ties.",
-    "weight_column": "The column of the network with weights.",
-    "header": "Whether the first line of the network has the names of the columns.",
-    "names": "The file of the list: one name a line.",
-    "k": "How many are chosen in a round.",
-    "largest": "The largest result that can be reported. The smallest is 0.",
-    "notes": "Notes for people; the campaign does not use them.",
-    "ties": "Ties that the file of the network does not have.",
-    "new_only": "Whether only people count who have not joined before.",
-    "events": "The file or the database of the events.",
-    "seed": "The seed of the random numbers.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,8 +348,6 @@ def written(options: Options) -> str:
         value = getattr(options, field.name)
         if value is None or value == () or (field.name != "events" and value == field.default):
             continue
-        if field.name in _ABOUT:
-            lines.append(f"\n# {_ABOUT[field.name]}\n")
         lines.append(f"{field.name} = {_toml(value)}\n")
     return "".join(lines)
 
@@ -393,6 +375,8 @@ class Problem:
         The network, if there is one.
     told : tuple of str
         One line each about how the network or the list was read.
+    preview : instances.networks.columns.Preview, optional
+        The first rows of the file of the network.
     """
 
     options: Options
@@ -400,6 +384,7 @@ class Problem:
     oracle: Oracle
     graph: DirectedGraph | None = None
     told: tuple[str, ...] = ()
+    preview: Any = None
 
     @cached_property
     def n_ties(self) -> int:
@@ -461,7 +446,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
     names = Names([graph.label(node) for node in range(graph.n_nodes)])
     _check_k(options.k, graph.n_nodes)
-    return Problem(options, names, InfluenceMaximization(graph, k=options.k), graph, network.told)
+    oracle = InfluenceMaximization(graph, k=options.k)
+    return Problem(options, names, oracle, graph, network.told, network.preview)
 
 
 def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:

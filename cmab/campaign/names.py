@@ -1,8 +1,7 @@
-"""The names of a campaign: texts in a table of their own, the numbers of a learner, and reports by name."""
+"""The names of a campaign: in the events, by the numbers of a learner, and in reports."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,81 +10,51 @@ import numpy as np
 
 from cmab import oracle
 from cmab.arrays import IntArray
-from cmab.explorer import Explorer
 from cmab.feedback import Feedback, Ticket
 from cmab.policy import Policy
 from cmab.validation import meant, shown
 
-#: A label in an event: the place of its text, or a list of labels for a tuple.
-Code = int | list[Any]
 
+def listed(labels: Sequence[Hashable]) -> Any:
+    """Return names as JSON values for an event, in which tuples are lists; a run of integers is short.
 
-class Texts:
-    """The texts in the table of names, each of which has a place that never changes.
-
-    A label that is a tuple, such as a tie, consists of the places of its parts. To forget a person, one text
-    is replaced.
-
-    Parameters
-    ----------
-    stored : sequence of str
-        The names of the table in the order of their places, in JSON.
+    Raises
+    ------
+    ValueError
+        If a name is not a string, a finite number or a tuple of these.
     """
-
-    def __init__(self, stored: Iterable[str] = ()) -> None:
-        self.stored: list[str] = []
-        self._labels: list[Hashable] = []
-        self._places: dict[str, int] = {}
-        self.extend(stored)
-
-    def extend(self, texts: Iterable[str]) -> None:
-        """Add texts that are stored, in the order of their places."""
-        for text in texts:
-            self._places[text] = len(self.stored)
-            self.stored.append(text)
-            self._labels.append(json.loads(text))
-
-    def encoded(self, labels: Sequence[Hashable]) -> Any:
-        """Return labels for an event, and add new texts; a run of integers needs no texts."""
-        n, first = len(labels), labels[0] if labels else None
-        if type(first) is int and list(labels) == list(range(first, first + n)):
-            return {"from": first, "n": n}
-        return list(map(self.place, labels))
-
-    def decoded(self, codes: Any) -> list[Hashable]:
-        """Return the labels of an event."""
-        if isinstance(codes, dict):
-            return list(range(codes["from"], codes["from"] + codes["n"]))
-        return list(map(self.label, codes))
-
-    def place(self, label: Hashable) -> Code:
-        """Return the place of the text of a label, which is added if it is new."""
-        if isinstance(label, tuple):
-            return [self.place(part) for part in label]
-        label = label.item() if isinstance(label, np.generic) else label
-        is_plain = label is None or isinstance(label, str | int)
-        if not (is_plain or (isinstance(label, float) and math.isfinite(label))):
-            raise ValueError(
-                "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
-                f" {shown(label)}"
-            )
-        text = json.dumps(label, ensure_ascii=False)
-        if text not in self._places:
-            self.extend([text])
-        return self._places[text]
-
-    def label(self, code: Code) -> Hashable:
-        """Return the label that has this code."""
-        return tuple(map(self.label, code)) if isinstance(code, list) else self._labels[code]
-
-    def known_place(self, label: Hashable) -> int | None:
-        """Return the place of a label, or None if it has none."""
-        return self._places.get(json.dumps(label, ensure_ascii=False))
+    n, first = len(labels), labels[0] if labels else None
+    if type(first) is int and list(labels) == list(range(first, first + n)):
+        return {"from": first, "n": n}
+    return list(map(_plain, labels))
 
 
-def forgotten(place: int) -> str:
-    """Return the text in place of a forgotten name, in JSON."""
-    return json.dumps(f"(forgotten {place})")
+def labels_in(codes: Any) -> list[Hashable]:
+    """Return the names in an event."""
+    if isinstance(codes, dict):
+        return list(range(codes["from"], codes["from"] + codes["n"]))
+    return list(map(_tuples, codes))
+
+
+def _plain(label: Any) -> Any:
+    """Return a name as a JSON value."""
+    if isinstance(label, tuple):
+        return list(map(_plain, label))
+    label = label.item() if isinstance(label, np.generic) else label
+    is_plain = label is None or isinstance(label, str | int)
+    if not (is_plain or (isinstance(label, float) and math.isfinite(label))):
+        raise ValueError(
+            "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
+            f" {shown(label)}"
+        )
+    return label
+
+
+def replaced(label: Hashable, name: Hashable, new: Hashable) -> Hashable:
+    """Return a name in which one name, which may be a part, is replaced by a new one."""
+    if isinstance(label, tuple) and label != name:
+        return tuple(replaced(part, name, new) for part in label)
+    return new if label == name else label
 
 
 class Names:
@@ -213,36 +182,23 @@ def feedback_of(
             f" and carried for influence, got {given}"
         )
     if seen:
-        if isinstance(policy, Explorer):
-            raise ValueError(f"a report to an explorer must be outcomes, got {', '.join(seen)}")
         told = oracle.feedback_of(policy.oracle, ticket.super_arm, **seen)
         return told if np.isnan(reward) else told.with_reward(reward)
     if isinstance(outcomes, Feedback):
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
-    return _by_name(ticket, _pairs(outcomes), arms, reward)
+    return _by_name(_pairs(outcomes), arms, reward)
 
 
-def _by_name(ticket: Ticket, pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:
+def _by_name(pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:
     """Return the feedback of outcomes by name."""
-    names, values = zip(*pairs, strict=True) if pairs else ((), ())
-    arms = named.find(names)
-    if ticket.pulls == 1:
-        for name, outcome in pairs:
-            if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
-                raise ValueError(
-                    f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
-                )
-        return Feedback(arms, list(values), reward=reward)
-    for name, drawn_of in pairs:
-        if np.shape(drawn_of) != (ticket.pulls,):
+    for name, outcome in pairs:
+        if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
             raise ValueError(
-                f"outcomes must be lists of {ticket.pulls} each, got {shown(drawn_of)} of {name!r}"
+                f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
             )
-    drawn = np.array(values, np.float64).reshape(len(arms), ticket.pulls)
-    pulls, squares = np.full(len(arms), drawn.shape[1]), (drawn**2).sum(axis=1)
-    return Feedback(arms, drawn.sum(axis=1), reward=reward, pulls=pulls, squares=squares)
+    return Feedback(named.find([name for name, _ in pairs]), [value for _, value in pairs], reward=reward)
 
 
 def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:

@@ -12,7 +12,7 @@ chain, each round given all others. The constraint of a round is one of these:
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -705,13 +705,6 @@ class Chain:
         self.coins = np.concatenate([self.coins, problem.start])
         self.tried = np.concatenate([self.tried, np.zeros(len(problem.start), np.int8)])
 
-    def resume(self, coins: AnyArray, tried: AnyArray, counts: AnyArray, at: int) -> None:
-        """Continue with the outcomes, the counts and the priors of a stored chain over the same rounds."""
-        self.coins[:], self.tried[:], self.at = coins, tried, at
-        self.won, self.lost, alpha, beta = (row.copy() for row in counts)
-        if self.prior.groups is not None:
-            self.alpha, self.beta = alpha, beta
-
     def settle(self, rng: np.random.Generator) -> None:
         """Draw all rounds from their first outcomes: one after the other, then all given each other."""
         self._pass(0, len(self.problems), _FIRST, rng)
@@ -880,7 +873,7 @@ class HiddenOutcomes:
 
     The chain is a function of the reports alone, so the same events give the same chain in every process.
     It continues from report to report. At the reports 1 to 10, and whenever their number has grown by a
-    tenth, it starts again with more passes. A process that opens a long campaign repeats only the last part.
+    tenth, it starts again with more passes. A process that opens a long campaign begins with the last start.
 
     Parameters
     ----------
@@ -898,32 +891,6 @@ class HiddenOutcomes:
         self._since: list[Feedback] = []
         self._chain: Chain | None = None
         self._started, self._next = 0, 1
-
-    @classmethod
-    def of(
-        cls, prior: BetaPrior, reports: Sequence[CascadeFeedback], stored: dict[str, AnyArray]
-    ) -> HiddenOutcomes:
-        """Return the outcomes of these reports with the arrays of `arrays`."""
-        hidden: HiddenOutcomes = object.__new__(cls)
-        hidden.prior, hidden.reports, hidden._since = prior, list(reports), []
-        hidden.won, hidden.tried = stored["observed"].copy()
-        hidden._started, hidden._next, at = stored["clock"].tolist()
-        hidden._chain = Chain(prior, hidden.won, hidden.tried)
-        for report in hidden.reports:
-            hidden._chain.add(report.problem)
-        hidden._chain.resume(stored["coins"], stored["is_tried"], stored["counts"], at)
-        return hidden
-
-    def arrays(self) -> dict[str, AnyArray]:
-        """Return the chain and the counts as arrays, without the reports."""
-        chain = self.chain()
-        return {
-            "observed": np.stack([self.won, self.tried]),
-            "clock": np.array([self._started, self._next, chain.at], np.int64),
-            "coins": chain.coins,
-            "is_tried": chain.tried,
-            "counts": np.stack([chain.won, chain.lost, chain.alpha, chain.beta]),
-        }
 
     def __copy__(self) -> HiddenOutcomes:
         twin = object.__new__(HiddenOutcomes)

@@ -410,17 +410,6 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     if folder.is_network:
         about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
     yield from ["", about, *aligned(_people(folder)[:_MOST])]
-    if not reported:
-        return
-    yield ""
-    certificate = bound_of(folder)
-    if certificate is None:
-        yield "It is too early to tell how much more another choice would bring."
-        return
-    if any(of.joined is not None for of in reported):
-        yield "The next sentence uses only results of ties that are certain."
-    best = "the best people" if folder.is_network else "the best choice"
-    yield certificate.gap_in_words(best, ", ".join(map(str, certificate.labels)))
 
 
 def aligned(rows: Sequence[Row]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -18,12 +17,10 @@ import numpy as np
 from cmab import archive
 from cmab.arrays import AnyArray, IntArray
 from cmab.bounds.certificate import Played, note_round
-from cmab.campaign.names import Names, Texts, nouns
+from cmab.campaign.names import Names, labels_in, listed, nouns, replaced
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network, prior_of
 from cmab.campaign.store import Event
-from cmab.explorer import Explorer
 from cmab.feedback import Context, Feedback, Ticket
-from cmab.oracle import Oracle
 from cmab.policy import Policy
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
@@ -46,10 +43,15 @@ class Labels(NamedTuple):
     arms: list[Hashable]
 
     @classmethod
-    def of(cls, texts: Texts, body: Body) -> Labels:
+    def of(cls, body: Body) -> Labels:
         """Return the names of the body of a description."""
-        choices = texts.decoded(body["choices"])
-        return cls(choices, choices if body["arms"] is None else texts.decoded(body["arms"]))
+        choices = labels_in(body["choices"])
+        return cls(choices, choices if body["arms"] is None else labels_in(body["arms"]))
+
+    def listed(self) -> Body:
+        """Return the names for the body of a description."""
+        arms = None if self.choices == self.arms else listed(self.arms)
+        return {"choices": listed(self.choices), "arms": arms}
 
 
 class Translation:
@@ -65,14 +67,10 @@ class Translation:
     """
 
     def __init__(self, policy: Policy[Any]) -> None:
-        self.policy, self.texts = policy, Texts()
-        oracle = getattr(policy, "oracle", None)
-        n_arms = policy.n_arms if isinstance(policy, Explorer) else policy.oracle.n_arms
-        arms: list[Hashable] = list(range(n_arms)) if oracle is None else oracle._arm_labels()
-        choices = arms
-        if oracle is not None and not isinstance(policy, Explorer):  # tickets of explorers hold base arms
-            choices = oracle.labels(np.arange(oracle.n_choices))
-        is_undirected = isinstance(oracle, Oracle) and getattr(oracle, "is_undirected", False)
+        self.policy = policy
+        oracle = policy.oracle
+        arms, choices = oracle._arm_labels(), oracle.labels(np.arange(oracle.n_choices))
+        is_undirected = getattr(oracle, "is_undirected", False)
         of_choices, of_arms = nouns(choices, arms)
         self.choices = Names(of_choices, choices, is_undirected)
         self.arms = Names(of_arms, arms, is_undirected)
@@ -98,34 +96,34 @@ class Translation:
         return next(reversed(self._bodies.values()))
 
     def description(self) -> Body:
-        """Return the body of a description of this learner; new names are added to the texts."""
-        choices, arms = self.choices.own, self.arms.own
-        return {
-            "learner": archive.described(self.policy),
-            "versions": versions(),
-            "choices": self.texts.encoded(choices),
-            "arms": None if choices == arms else self.texts.encoded(arms),
-        }
+        """Return the body of a description of this learner."""
+        learner = {"learner": archive.described(self.policy), "versions": versions()}
+        return learner | Labels(self.choices.own, self.arms.own).listed()
 
     def learn(self, event: Event) -> None:
-        """Take over the names of a description."""
+        """Take over the names of a description, of which some may be forgotten; the learner keeps its own."""
         self._bodies[event.number] = event.body
-        labels = self.labels[event.number] = Labels.of(self.texts, event.body)
-        self._numbers[event.number] = self.choices.numbers(labels.choices), self.arms.numbers(labels.arms)
-        if labels == (self.choices.own, self.arms.own):
-            self.line = event.number
+        labels = self.labels[event.number] = Labels.of(event.body)
+        if event.number not in self._numbers:
+            self._numbers[event.number] = self.choices.numbers(labels.choices), self.arms.numbers(labels.arms)
+            if labels == (self.choices.own, self.arms.own):
+                self.line = event.number
 
-    def reread(self, stored: Sequence[str]) -> None:
-        """Take over the names of the store, of which some are new or forgotten; the learner keeps its own."""
-        self.texts = Texts(stored)
-        self.labels = {line: Labels.of(self.texts, body) for line, body in self._bodies.items()}
+    def without(self, name: Hashable, new: str) -> dict[int, Body]:
+        """Return the bodies of the descriptions that have a name, with a new name in its place."""
+        found = {}
+        for line, body in self._bodies.items():
+            labels = Labels(*([replaced(one, name, new) for one in some] for some in self.labels[line]))
+            if labels != self.labels[line]:
+                found[line] = body | labels.listed()
+        return found
 
     def changes(self) -> list[str]:
         """Return the names that are new or gone, and the changed parameters, as texts."""
         words = []
-        for names, listed in zip((self.choices, self.arms), self.labels[max(self.labels)], strict=True):
-            former = set(map(names.form_of, listed))
-            left = [name for name in listed if names.form_of(name) not in names.number]
+        for names, own in zip((self.choices, self.arms), self.labels[max(self.labels)], strict=True):
+            former = set(map(names.form_of, own))
+            left = [name for name in own if names.form_of(name) not in names.number]
             new = [name for name in names.own if name not in former]
             words += [f"{names.counted(new)} new ({_few(new)})"] if new else []
             words += [f"{names.counted(left)} gone ({_few(left)})"] if left else []
@@ -160,14 +158,12 @@ class Translation:
 
     # Tickets and contexts.
 
-    def ask_body(self, ticket: Ticket, **more: Any) -> Body:
+    def ask_body(self, super_arm: IntArray, context: Context | None) -> Body:
         """Return the body of the event of a ticket."""
-        body: Body = {"names": self.line, "super_arm": ticket.super_arm.tolist()}
-        if ticket.pulls != 1:
-            body["pulls"] = ticket.pulls
-        if ticket.context is not None:
-            body["context"] = self._context_body(ticket.context, ticket.super_arm)
-        return body | more
+        body: Body = {"names": self.line, "super_arm": super_arm.tolist()}
+        if context is not None:
+            body["context"] = self._context_body(context, super_arm)
+        return body
 
     def _context_body(self, context: Context, super_arm: IntArray) -> Body:
         body: Body = {}
@@ -177,16 +173,13 @@ class Translation:
                 body[name] = array_body(part)
             else:
                 rows = self._rows_of(super_arm)
-                whole = hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()[:16]
-                body[name] = array_body(part[rows]) | {"rows": rows.tolist(), "hash": whole}
+                body[name] = array_body(part[rows]) | {"rows": rows.tolist()}
         return body
 
     def _rows_of(self, super_arm: IntArray) -> IntArray:
         """Return the base arms whose features a later report can need."""
-        oracle = getattr(self.policy, "oracle", None)
-        if oracle is None or isinstance(self.policy, Explorer) or self.choices.own == self.arms.own:
-            return super_arm
-        return np.asarray(oracle.triggered_arms(super_arm), np.int64)
+        is_same = self.choices.own == self.arms.own
+        return super_arm if is_same else np.asarray(self.policy.oracle.triggered_arms(super_arm), np.int64)
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""
@@ -200,7 +193,7 @@ class Translation:
             context = Context(**parts)
         # The whole super arm may have been played, including entries that are gone since.
         token: str = self.first["token"]
-        return Ticket(number, there, body.get("pulls", 1), token, context, len(arms) - len(there))
+        return Ticket(number, there, 1, token, context, len(arms) - len(there))
 
     # Reports.
 
@@ -390,34 +383,19 @@ class Replay:
         self.told += 1
 
     def packed(self) -> bytes:
-        """Return the state as an archive, in which the reports with hidden outcomes are not repeated."""
+        """Return the state as an archive, which has no room for hidden outcomes."""
         arrays: dict[str, AnyArray] = {}
         document = self._owner() | {
             "counts": [self.number, self.asked, self.told, self.last_told],
             "pending": [list(event) for event in self.pending.values()],
             "played": self.played.listed(),
             "state": archive.flattened(self.state, "state", arrays),
-            "hidden": self.hidden is not None,
         }
-        if self.hidden is not None:
-            arrays |= {f"hidden.{name}": part for name, part in self.hidden.arrays().items()}
         return archive.packed(document, arrays, compressed=False)
 
     @classmethod
-    def unpacked(
-        cls, of: Translation, data: bytes, reports: Callable[[int], list[CascadeFeedback]]
-    ) -> Replay | None:
-        """Return the state of an archive, or None if another learner or version has written it.
-
-        Parameters
-        ----------
-        of : Translation
-            The names and the learner.
-        data : bytes
-            The archive.
-        reports : callable
-            Returns the reports with hidden outcomes up to an event.
-        """
+    def unpacked(cls, of: Translation, data: bytes) -> Replay | None:
+        """Return the state of an archive, or None if another learner or version has written it."""
         document, arrays = archive.unpacked(data, "the snapshot")
         made = cls.fresh(of)
         if any(document[key] != value for key, value in made._owner().items()):
@@ -427,10 +405,6 @@ class Replay:
         events = (Event(*row) for row in document["pending"])
         made.pending = {event.ticket: event for event in events if event.ticket is not None}
         made.played = Played.of(document["played"])
-        prior = prior_of(of.policy)
-        if document["hidden"] and prior is not None:
-            stored = {name.removeprefix("hidden."): part for name, part in arrays.items()}
-            made.hidden = HiddenOutcomes.of(prior, reports(made.number), stored)
         return made
 
     def _owner(self) -> dict[str, Any]:

@@ -7,21 +7,21 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from cmab.campaign.posterior import CascadeFeedback
 from cmab.campaign.replay import Body, Replay, Rewrites, Translation
 from cmab.campaign.store import Event, Store
 from cmab.errors import DamagedStoreError, NewerEventsError, StoreTimeoutError
 from cmab.policy import Policy
+from cmab.validation import shown
 
 log = logging.getLogger("cmab.campaign")
-#: The number of events between two snapshots, usually and if outcomes are hidden.
-_EVERY, _EVERY_HIDDEN = 1_000, 100
+#: The number of events between two snapshots.
+_EVERY = 1_000
 #: After another process has overtaken this one, so many writes in a row show that it is alone again.
 _WARY = 20
 #: The seconds for which events that were read are fresh, if other processes write as well.
@@ -62,21 +62,29 @@ class Replica:
 
     def create(self, beginning: Body, author: str | None) -> None:
         """Create the campaign, unless another process does."""
-        event = event_of(1, "campaign", None, self.described | beginning, author)
-        self.store.create([event], self.of.texts.stored)
+        body = self.described | beginning
+        self.store.create(Event(1, "campaign", None, time.time(), author, None, body))
 
     def describe(self, author: str | None, **more: Any) -> None:
         """Add an event with the present learner, its names and other options."""
         with self.acting():
-            while True:
-                n_names = len(self.of.texts.stored)
-                body = self.of.description() | {"expires": self.of.last["expires"]} | more
-                event = self.event("changed", None, body, author)
-                is_added = self.store.append([event], self.of.texts.stored[n_names:], n_names)
+            is_added = False
+            while not is_added:
+                body = self.described | {"expires": self.of.last["expires"]} | more
+                is_added = self.store.append([self.event("changed", None, body, author)])
                 self.catch_up()
-                if is_added:
-                    return
-                self.of.reread(self.store.names())
+
+    def forget(self, name: Hashable, author: str | None) -> None:
+        """Replace a name in the descriptions, and add an event that says so."""
+        with self.acting():
+            is_erased = False
+            while not is_erased:
+                event = self.event("forget", None, {}, author)
+                bodies = self.of.without(name, f"(forgotten {event.number})")
+                if not bodies:
+                    raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
+                is_erased = self.store.forget(bodies, event)
+                self.catch_up()
 
     def forked(self) -> None:
         """Start again in a child process, whose locks other threads of the parent may hold."""
@@ -86,14 +94,17 @@ class Replica:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Hold the lock of the actions of this process."""
-        if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
-            raise StoreTimeoutError(f"{self.store.where}: another call of this process has not ended in time")
-        try:
-            if self.store.breaks != self._breaks:
-                self.open()
-            yield
-        finally:
-            self._lock.release()
+        with self.store.within(None):
+            if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
+                raise StoreTimeoutError(
+                    f"{self.store.where}: another call of this process has not ended in time"
+                )
+            try:
+                if self.store.breaks != self._breaks:
+                    self.open()
+                yield
+            finally:
+                self._lock.release()
 
     @property
     def is_stale(self) -> bool:
@@ -126,10 +137,7 @@ class Replica:
                     f"{self.store.where} must have a campaign, got none; restore a backup"
                 )
             breaks = self.store.breaks
-            self.of.reread(self.store.names())
-            for event in self.store.read(kinds=("campaign", "changed")):
-                if event.number not in self.of.labels:
-                    self.of.learn(event)
+            self._read_names()
             if "seed" not in self.of.first:
                 raise DamagedStoreError(f"{self.store.where} must have event 1, got none; restore a backup")
             self._replay()
@@ -146,14 +154,9 @@ class Replica:
         key: str | None = None,
     ) -> Event:
         """Return an event with the next number, or that of `after` events later."""
-        return event_of(self.replay.number + 1 + after, kind, ticket, body, author, key)
+        return Event(self.replay.number + 1 + after, kind, ticket, time.time(), author, key, body)
 
-    def write(
-        self,
-        events: Sequence[Event],
-        *,
-        expected: int | None = None,
-    ) -> list[Event] | None:
+    def write(self, events: Sequence[Event], *, expected: int | None = None) -> list[Event] | None:
         """Store events that follow the known ones, and return them; None if the writer was overtaken.
 
         The state is then up to date. If other processes write as well, a single report or ask needs not
@@ -169,7 +172,8 @@ class Replica:
         is_current = expected is None or expected == known
         after = None if is_rewrite or not is_current else self._after(self.replay, events)
         stored: list[Event] | None = None
-        if self._contended and expected is None and len(events) == 1 and events[0].kind in ("ask", "tell"):
+        is_single = len(events) == 1 and events[0].kind in ("ask", "tell") and not self.store.is_sqlite
+        if self._contended and expected is None and is_single:
             newer, added = self.store.add(events[0], known)
             if added is not None:
                 stored, after = [added], after if not newer else None
@@ -185,9 +189,12 @@ class Replica:
         elif self.replay.number == known:
             for event in stored:
                 self._describe(event)
-            self._publish(after)
+            if after is None:  # after a correction or an undo
+                self._replay()
+            else:
+                self.replay = after
         self._read_at = time.monotonic()
-        if stored is not None and stored[-1].number // self._every > (stored[0].number - 1) // self._every:
+        if stored is not None and stored[-1].number // _EVERY > (stored[0].number - 1) // _EVERY:
             # The process that writes the event with a round number stores the snapshot.
             self._keep_snapshot()
         if stored is None and expected is not None and self.replay.number != expected:
@@ -201,8 +208,10 @@ class Replica:
         """Process stored events that follow the known ones."""
         for event in events:
             self._describe(event)
-        is_rewrite = any(event.kind in ("correct", "undo") for event in events)
-        self._publish(None if is_rewrite else self._after(self.replay, events))
+        if any(event.kind in ("correct", "undo") for event in events):
+            self._replay()
+        else:
+            self.replay = self._after(self.replay, events)
 
     def catch_up(self) -> bool:
         """Process the events of other processes; return whether there were any."""
@@ -235,24 +244,13 @@ class Replica:
             twin.apply(event, self._ask_of)
         return twin
 
-    def _publish(self, after: Replay | None) -> None:
-        """Replace the state. After a correction or an undo, compute it from the events."""
-        if after is None:
-            self._replay()
-        else:
-            self.replay = after
-
-    @property
-    def _every(self) -> int:
-        """The number of events between two snapshots."""
-        return _EVERY if self.replay.hidden is None else _EVERY_HIDDEN
-
     def _describe(self, event: Event) -> None:
         """Take over the names of a description of another process, or a forgotten name."""
-        is_new = event.kind == "changed" and event.number not in self.of.labels
-        if is_new or event.kind == "forget":
-            self.of.reread(self.store.names())
-        if is_new:
+        if event.kind == "forget" or (event.kind == "changed" and event.number not in self.of.labels):
+            self._read_names()
+
+    def _read_names(self) -> None:
+        for event in self.store.read(kinds=("campaign", "changed")):
             self.of.learn(event)
 
     def _ask_of(self, ticket: int) -> Event:
@@ -272,21 +270,11 @@ class Replica:
             else:
                 replay.apply(event, self._ask_of, rewrites.corrections.get(event.number))
         self.replay = replay
-        if replay.number - first > self._every:
+        if replay.number - first > _EVERY:
             self._keep_snapshot()
 
     def _snapshot(self, rewrites: Rewrites) -> Replay | None:
         """Return the state of the last valid snapshot."""
-
-        def reports(number: int) -> list[CascadeFeedback]:
-            found = []
-            for event in self.store.read(kinds=("tell",)):
-                if event.number <= number and event.number not in rewrites.undone:
-                    body = rewrites.corrections.get(event.number, event).body
-                    if "cascade" in body and event.ticket is not None:
-                        found.append(self.of.feedback(body, self._ask_of(event.ticket).body))
-            return found  # type: ignore[return-value]
-
         if self.accept_changes:
             return None
         for number in self.store.snapshots():
@@ -294,7 +282,7 @@ class Replica:
                 continue
             data = self.store.snapshot(number)
             try:
-                found = Replay.unpacked(self.of, data, reports)
+                found = Replay.unpacked(self.of, data)
             except (ValueError, KeyError) as error:
                 log.warning(
                     "%s: the snapshot after event %d is not used: %s", self.store.where, number, error
@@ -306,6 +294,8 @@ class Replica:
 
     def _keep_snapshot(self) -> None:
         """Store a snapshot if possible; without one, a new process replays more events."""
+        if self.replay.hidden is not None:  # its chain depends on all reports
+            return
         try:
             self.store.keep_snapshot(self.replay.number, self.replay.packed())
         except (ValueError, OSError) as error:
@@ -322,10 +312,3 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
-
-
-def event_of(
-    number: int, kind: str, ticket: int | None, body: Body, author: str | None, key: str | None = None
-) -> Event:
-    """Return an event of this moment."""
-    return Event(number, kind, ticket, time.time(), author, key, body)

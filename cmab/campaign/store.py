@@ -13,7 +13,7 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -82,13 +82,6 @@ sql.Index(
     sqlite_where=_events.c.key.is_not(None),
     postgresql_where=_events.c.key.is_not(None),
 )
-_names = sql.Table(
-    "cmab_names",
-    _schema,
-    sql.Column("campaign", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("place", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("name", sql.Text, nullable=False),
-)
 _snapshots = sql.Table(
     "cmab_snapshots",
     _schema,
@@ -97,36 +90,31 @@ _snapshots = sql.Table(
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
 _NAMES = [column.name for column in _events.c]
-#: The types of the columns that are not texts, for PostgreSQL.
-_TYPES = {"campaign": "int", "number": "int", "ticket": "int", "at": "float8"}
 _INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
 _UNLESS = "ON CONFLICT DO NOTHING"
 _ONE = f"{_INTO} VALUES ({', '.join('?' for _ in _NAMES)}) {_UNLESS}"
 _FIND = f"SELECT {', '.join(_NAMES[1:])} FROM cmab_events WHERE campaign = ?"
-#: Insert an event after all others, unless a newer event concerns its ticket or changes others. Its number
-#: and the ticket of an ask follow the last ones that the statement sees. Another statement that has seen the
-#: same ones conflicts with it, so that the condition holds at the moment of the insertion.
+_OWN = "campaign = %(campaign)s::int"
+#: PostgreSQL: insert an event after all others, unless a newer event concerns its ticket or changes others,
+#: and return the events that were not read yet. Its number and the ticket of an ask follow the last ones that
+#: the statement sees. Another statement that has seen the same ones conflicts with it, so that the condition
+#: holds at the moment of the insertion.
 _LAST = f"""
-    {_INTO}
-    SELECT {{0}}, m.number + 1, {{2}}, COALESCE({{3}}, m.ticket + 1), {{4}}, {{5}}, {{6}}, {{7}}
-    FROM (
-        SELECT (SELECT MAX(number) FROM cmab_events WHERE campaign = {{0}}) AS number,
-            COALESCE((SELECT MAX(ticket) FROM cmab_events WHERE campaign = {{0}}), -1) AS ticket
-    ) AS m {{early}}
-    WHERE NOT EXISTS (
-        SELECT 1 FROM cmab_events WHERE campaign = {{0}} AND number > {{1}}
-        AND (ticket = {{3}} OR kind IN ('changed', 'correct', 'undo'))
+    WITH added AS (
+        {_INTO}
+        SELECT %(campaign)s::int, m.number + 1, %(kind)s, COALESCE(%(ticket)s::int, m.ticket + 1),
+            %(at)s::float8, %(author)s::text, %(key)s::text, %(body)s::text
+        FROM (
+            SELECT (SELECT MAX(number) FROM cmab_events WHERE {_OWN}) AS number,
+                COALESCE((SELECT MAX(ticket) FROM cmab_events WHERE {_OWN}), -1) AS ticket
+        ) AS m, (SELECT set_config('synchronous_commit', 'off', true)) AS s
+        WHERE NOT EXISTS (
+            SELECT 1 FROM cmab_events WHERE {_OWN} AND number > %(number)s::int
+            AND (ticket = %(ticket)s::int OR kind IN ('changed', 'correct', 'undo'))
+        )
+        {_UNLESS} RETURNING number, ticket
     )
-    {_UNLESS} RETURNING number, ticket
-"""
-_LAST_SQLITE = _LAST.format(*(f":{name}" for name in _NAMES), early="")
-_EARLY = ", (SELECT set_config('synchronous_commit', 'off', true)) AS s"
-_TYPED = [f"%({name})s::{_TYPES.get(name, 'text')}" for name in _NAMES]
-#: In PostgreSQL, the same statement also returns the events that were not read yet.
-_LAST_POSTGRESQL = f"""
-    WITH added AS ({_LAST.format(*_TYPED, early=_EARLY)})
-    SELECT {", ".join(_NAMES[1:])} FROM cmab_events
-    WHERE campaign = %(campaign)s::int AND number > %(number)s::int
+    SELECT {", ".join(_NAMES[1:])} FROM cmab_events WHERE {_OWN} AND number > %(number)s::int
     UNION ALL SELECT number, NULL, ticket, NULL, NULL, NULL, NULL FROM added ORDER BY number
 """
 #: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
@@ -309,11 +297,6 @@ class Store:
         same = "".join(f" AND {name} = ?" for name in values)
         return list(map(self._event, self._rows(f"{_FIND}{same} ORDER BY number", self.id, *values.values())))
 
-    def names(self) -> list[str]:
-        """Return the names in the order of their places."""
-        query = "SELECT name FROM cmab_names WHERE campaign = ? ORDER BY place"
-        return [name for (name,) in self._rows(query, self.id)]
-
     def snapshots(self) -> list[int]:
         """Return the numbers of the events of the stored snapshots, the latest first."""
         query = "SELECT number FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC"
@@ -326,8 +309,8 @@ class Store:
 
     # Writing.
 
-    def create(self, events: Sequence[Event], names: Sequence[str]) -> bool:
-        """Create the campaign with its first events and names; return False if another process did."""
+    def create(self, event: Event) -> bool:
+        """Create the campaign with its first event; return False if another process did."""
         if self.is_sqlite:
             Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
         made: list[Any] = [CreateTable(table, if_not_exists=True) for table in _schema.sorted_tables]
@@ -342,24 +325,14 @@ class Store:
                 row = next(iter(cursor.execute(self._marked(insert), (self.name, FORMAT)).fetchall()), None)
                 if row is not None:
                     self.id = row[0]
-                    self._insert(cursor, events, names, 0)
+                    self._insert(cursor, [event])
             return row is not None
 
         return self._call(work)
 
-    def append(self, events: Sequence[Event], names: Sequence[str] = (), n_names: int = 0) -> bool:
-        """Add events with their expected numbers, all or none; return False if the writer was overtaken.
-
-        Parameters
-        ----------
-        events : sequence of Event
-            The events, with consecutive numbers.
-        names : sequence of str
-            New names, which are stored together with the events.
-        n_names : int
-            The number of names before these.
-        """
-        is_one, breaks = len(events) == 1 and not names, self.breaks
+    def append(self, events: Sequence[Event]) -> bool:
+        """Add events with their expected, consecutive numbers, all or none; return False if overtaken."""
+        is_one, breaks = len(events) == 1, self.breaks
         given, statement = self._values(events[0]), self._marked(_ONE)
 
         def work(cursor: Any) -> bool:
@@ -368,7 +341,7 @@ class Store:
             if is_one:
                 return bool(cursor.execute(statement, given).rowcount == 1)
             with _transaction(cursor) as transaction:
-                transaction.is_kept = self._insert(cursor, events, names, n_names)
+                transaction.is_kept = self._insert(cursor, events)
             return transaction.is_kept
 
         is_added = self._call(work)
@@ -376,7 +349,7 @@ class Store:
         return is_added
 
     def add(self, event: Event, known: int) -> tuple[list[Event], Event | None]:
-        """Add a report, or an ask without a ticket, after all events, although some were not read yet.
+        """Add a report or an ask to PostgreSQL after all events, although some were not read yet.
 
         Parameters
         ----------
@@ -392,7 +365,7 @@ class Store:
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
-        statement, breaks = _LAST_SQLITE if self.is_sqlite else _LAST_POSTGRESQL, self.breaks
+        breaks = self.breaks
         given = dict(zip(_NAMES, self._values(event), strict=True)) | {"number": known}
         if event.kind == "ask":
             given["ticket"] = None
@@ -403,15 +376,11 @@ class Store:
                 stored = next((one for one in newer if _is_same(one, event)), None)
                 newer = newer[known : None if stored is None else stored.number - 1]
             else:
-                rows = cursor.execute(statement, given).fetchall()
-                own = rows.pop() if rows and (self.is_sqlite or rows[-1][1] is None) else None
+                rows = cursor.execute(_LAST, given).fetchall()
+                own = rows.pop() if rows and rows[-1][1] is None else None
                 newer = list(map(self._event, rows))
-                stored = None
-                if own is not None:
-                    stored = event._replace(number=own[0], ticket=own[1 if self.is_sqlite else 2])
-                if self.is_sqlite and stored is not None and stored.number > known + 1:
-                    newer = self._after(cursor, known)[: stored.number - known - 1]
-            if stored is not None and not self.is_sqlite:
+                stored = None if own is None else event._replace(number=own[0], ticket=own[2])
+            if stored is not None:
                 cursor.execute(_FLUSH)
             return newer, stored
 
@@ -419,16 +388,17 @@ class Store:
         self.overtaken += stored is None
         return newer, stored
 
-    def forget(self, place: int, name: str, event: Event) -> bool:
-        """Replace a name, and add the event that says so; return False if the writer was overtaken."""
-        change = self._marked("UPDATE cmab_names SET name = ? WHERE campaign = ? AND place = ?")
+    def forget(self, bodies: Mapping[int, dict[str, Any]], event: Event) -> bool:
+        """Replace the bodies of some events, and add the event that says so; return False if overtaken."""
+        change = self._marked("UPDATE cmab_events SET body = ? WHERE campaign = ? AND number = ?")
 
         def work(cursor: Any) -> bool:
             if self.is_sqlite:
                 cursor.execute("PRAGMA secure_delete = ON").fetchall()
             with _transaction(cursor) as transaction:
-                transaction.is_kept = self._insert(cursor, [event], (), 0)
-                cursor.execute(change, (name, self.id, place))
+                transaction.is_kept = self._insert(cursor, [event])
+                for number, body in bodies.items():
+                    cursor.execute(change, (_encode(body), self.id, number))
             if self.is_sqlite and transaction.is_kept:  # the log of SQLite has the former name, too
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return transaction.is_kept
@@ -460,16 +430,10 @@ class Store:
         query = self._marked(f"{_FIND} AND number > ? ORDER BY number")
         return list(map(self._event, cursor.execute(query, (self.id, number)).fetchall()))
 
-    def _insert(self, cursor: Any, events: Sequence[Event], names: Sequence[str], n_names: int) -> bool:
-        """Insert events and names in a transaction; return whether all events had free numbers."""
+    def _insert(self, cursor: Any, events: Sequence[Event]) -> bool:
+        """Insert events in a transaction; return whether all of them had free numbers."""
         cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
-        is_added = bool(cursor.rowcount == len(events))
-        if names and is_added:
-            rows = [(self.id, place, name) for place, name in enumerate(names, n_names)]
-            cursor.executemany(
-                self._marked("INSERT INTO cmab_names (campaign, place, name) VALUES (?, ?, ?)"), rows
-            )
-        return is_added
+        return bool(cursor.rowcount == len(events))
 
     def _values(self, event: Event) -> tuple[Any, ...]:
         return (self.id, *event[:-1], _encode(event.body))

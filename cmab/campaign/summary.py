@@ -1,4 +1,4 @@
-"""What a campaign has told: summaries as text and as plots, its log, and its tables."""
+"""What a campaign has told: a summary, and its log."""
 
 from __future__ import annotations
 
@@ -8,28 +8,23 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab.campaign.names import Names, Texts
+from cmab.campaign.names import Names
 from cmab.campaign.replay import Body, Labels, Standing, Translation, in_order, rows_of, standing_of
-from cmab.feedback import Context, Feedback
+from cmab.feedback import Context
 from cmab.offline.log import Log, LoggedRound, written
-from cmab.statistics import ArmStatistics
-
-if TYPE_CHECKING:
-    pass
 
 _IN_WORDS = 10
 
 
 class Learned(NamedTuple):
-    """Statistics of one base arm: mean outcome, standard error (nan if unknown) and number of outcomes."""
+    """Statistics of one base arm: its mean outcome and the number of outcomes."""
 
     name: Hashable
     mean: float
-    error: float
     seen: int
 
 
@@ -48,9 +43,9 @@ class Summary:
     n_arms : int
         The number of base arms.
     learned : tuple of Learned
-        The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``error``,
-        ``seen``. The most often observed arm comes first. The reports are counted directly, so the numbers do
-        not depend on the policy.
+        The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``seen``. The
+        most often observed arm comes first. The reports are counted directly, so the numbers do not depend on
+        the policy.
     noun : str
         The word for base arms: ``"ties"`` or ``"base arms"``.
 
@@ -86,19 +81,10 @@ class Summary:
         lines = [", ".join(parts)]
         if not np.isnan(self.reward):
             lines.append(f"mean reward of a round: {self.reward:.4g}")
-        lines += _listed(
-            f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen",
-            [(str(written(arm.name)), f"mean {arm.mean:.3f}, seen {arm.seen:,}") for arm in self.learned],
-        )
-        return "\n".join(lines)
-
-
-def _listed(head: str, rows: list[tuple[str, str]]) -> list[str]:
-    """Return a heading, the first rows with aligned columns, and the number of further rows."""
-    first, more = rows[:_IN_WORDS], len(rows) - _IN_WORDS
-    wide = max((len(name) for name, _ in first), default=0)
-    lines = [head, *(f"  {name:<{wide}}  {told}" for name, told in first)]
-    return lines + ([f"  and {more:,} more"] if more > 0 else [])
+        lines.append(f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen")
+        first, more = self.learned[:_IN_WORDS], len(self.learned) - _IN_WORDS
+        lines += [f"  {written(arm.name)}  mean {arm.mean:.3f}, seen {arm.seen:,}" for arm in first]
+        return "\n".join(lines + ([f"  and {more:,} more"] if more > 0 else []))
 
 
 def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
@@ -107,6 +93,11 @@ def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
     reports = [each.told for each in tickets if each.told is not None]
     rewards = [row["reward"] for row in reports if "reward" in row]
     states = Counter(each.state for each in tickets)
+    seen: dict[Hashable, list[float]] = {}
+    for row in reports:
+        for name, outcome in row["outcomes"].items():
+            seen.setdefault(of.arms.form_of(name), []).append(outcome)
+    learned = [Learned(name, sum(v) / len(v), len(v)) for name, v in seen.items() if name in of.arms.number]
     return Summary(
         told=len(reports),
         pending=states["pending"],
@@ -114,26 +105,9 @@ def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
         reward=float(np.mean(rewards)) if rewards else float("nan"),
         last=max((row["at"] for row in reports), default=None),
         n_arms=len(of.arms.own),
-        learned=_learned(of.arms, reports),
+        learned=tuple(sorted(learned, key=lambda arm: (-arm.seen, -arm.mean))),
         noun="ties" if of.has_ties else "base arms",
     )
-
-
-def _learned(names: Names, reports: list[dict[str, Any]]) -> tuple[Learned, ...]:
-    """Return the statistics of each observed arm."""
-    stats = ArmStatistics.empty(len(names.own))
-    for row in reports:
-        arms, outcomes = names.numbers(row["outcomes"]), np.array([*row["outcomes"].values()], np.float64)
-        there = arms >= 0
-        parts = {part: np.array(row[part])[there] for part in ("pulls", "squares") if part in row}
-        stats.update(Feedback(arms[there], outcomes[there], **parts))
-    means, counts = stats.means, stats.counts
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt(stats.deviations / (counts - 1.0) / counts)
-    seen = np.flatnonzero(counts > 0)
-    order = seen[np.lexsort((-means[seen], -counts[seen]))]
-    rows = zip(order, means[order].tolist(), errors[order].tolist(), counts[order].tolist(), strict=True)
-    return tuple(Learned(names.own[arm], *row) for arm, *row in rows)
 
 
 def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
@@ -172,11 +146,11 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
     try:
         if not store.exists():
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
-        texts, events = Texts(store.names()), list(store.read())
+        events = list(store.read())
     finally:
         store.close()
     described = [event for event in events if event.kind in ("campaign", "changed")]
-    labels = {event.number: Labels.of(texts, event.body) for event in described}
+    labels = {event.number: Labels.of(event.body) for event in described}
     choices = list(dict.fromkeys(label for each in labels.values() for label in each.choices))
     arms = list(dict.fromkeys(label for each in labels.values() for label in each.arms))
     versions: list[dict[str, str]] = []
@@ -201,7 +175,6 @@ def _logged(each: Standing, context: Context | None) -> LoggedRound:
         propensity=asked.get("propensity"),
         by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
         context=context,
-        pulls=asked.get("pulls", 1),
         asked=datetime.fromisoformat(asked["at"]),
         told=datetime.fromisoformat(told["at"]) if told else None,
     )

@@ -65,11 +65,12 @@ _DIRECTED = {"directed": True, "undirected": False}
 
 
 class Preview(NamedTuple):
-    """The columns of a file, its first rows, and the columns that have the two names of a tie."""
+    """The columns of a file, its first rows, and the columns that have the names and the numbers of ties."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     people: tuple[str, ...]
+    numbers: str | None = None
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Network:
     told : tuple of str
         One line each about the format, the directions, the columns and the omitted ties.
     preview : Preview, optional
-        The columns and the first rows of a table, and the columns with the two names of a tie.
+        The columns and the first rows of a table, and the columns with the names and the numbers of ties.
 
     Examples
     --------
@@ -175,7 +175,8 @@ def read_network(
         )
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    return Network(graph, bool(one_way.all()), told=tuple(told), preview=table.preview)
+    preview = None if table.preview is None else table.preview._replace(numbers=column)
+    return Network(graph, bool(one_way.all()), told=tuple(told), preview=preview)
 
 
 # Bytes and text

@@ -40,7 +40,7 @@ from instances.best_k import (
     two_groups,
 )
 from instances.reproduce.experiment import Experiment, Found, Row
-from oracles import BruteForce, GraphicMatroid, Matching, ShortestPath, TopK, UniformMatroid
+from oracles import BruteForce, TopK, UniformMatroid
 
 Rng = np.random.Generator
 
@@ -279,29 +279,6 @@ def twenty_play(cell: Row, rng: Rng, seed: int) -> Found:
     }
 
 
-#: Families that are too large to list, with their numbers of super arms.
-_LARGE = {"paths": math.comb(24, 12), "matchings": math.factorial(10), "trees": 9**7}
-
-
-def large_play(cell: Row, rng: Rng, seed: int) -> Found:
-    """Return the samples of each rule until the best of millions of super arms is certain."""
-    import networkx as nx
-
-    name = cell["family"]
-    oracle: LinearOracle = Matching(nx.complete_bipartite_graph(10, 10), perfect=True)
-    if name == "paths":
-        oracle = ShortestPath(one_way_streets(13), (0, 0), (12, 12), sense="max")
-    elif name == "trees":
-        oracle = GraphicMatroid(nx.complete_graph(9), sense="max")
-    means = np.full(oracle.n_arms, 0.2)
-    means[oracle.solve(rng.random(oracle.n_arms), rng)] = 0.8
-    rules = super_arm_rules(oracle, 0.5)
-    for rule in ("P-FWS", "P-FWS, super arms"):
-        plays: Any = "super arms" if "super" in rule else "arms"
-        rules[rule] = PFWS(oracle, plays=plays, n_super_arms=cell["super arms"], delta=0.1, growth=0.5)
-    return race(rules, GaussianArms(means, _SIGMA), seed, _CAP)
-
-
 IDENTIFICATION = {
     "lil-rand-lucb": Experiment(
         "lil'RandLUCB (Jun et al.), Figures 1 and 2: samples against the number of arms",
@@ -369,16 +346,5 @@ IDENTIFICATION = {
             ("P-FWS", "lil'CLUCB"),
             ("lil'CLUCB", "CLUCB"),
         ],
-    ),
-    "best-super-arm": Experiment(
-        "samples until the best of millions of paths, matchings or trees is certain",
-        "samples",
-        lambda quick: [
-            {"family": name, "super arms": size} for name, size in [*_LARGE.items()][2 if quick else 0 :]
-        ],
-        large_play,
-        (2, 5),
-        (1, 15),
-        [("P-FWS", "lil'CLUCB"), ("lil'CLUCB", "CLUCB")],
     ),
 }

@@ -1,8 +1,7 @@
-"""Published experiments on regret, and on what is lost by a choice from a log."""
+"""Published experiments on regret."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,17 +12,13 @@ from cmab import (
     CUCB,
     ESCB,
     KLCUCB,
-    ArmStatistics,
     Environment,
     GaussianCTS,
     LogRadius,
-    clcb,
     simulate,
 )
-from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.policy import AnyPolicy
 from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
-from instances.contexts import SleepingSemiBandit
 from instances.lists import CascadeModel
 from instances.reproduce.experiment import Experiment, Found, Row
 from instances.reproduce.identification import family_of
@@ -73,28 +68,6 @@ def semi_bandit_play(cell: Row, rng: Rng, seed: int) -> Found:
     arms: Arms = GaussianArms(means, 0.01) if is_narrow else BernoulliArms(means)
     oracle = TopK(cell["arms"], cell["k"])
     return regrets(thompson_learners(oracle), SemiBandit(arms, oracle), cell["horizon"], seed)
-
-
-class AtMost(TopK):
-    """The k best available arms, or all available arms if there are fewer."""
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: Rng) -> IntArray:
-        """Return the k best available arms, or all of them."""
-        free = np.flatnonzero(available)
-        return free if len(free) <= self.k else super().solve_within(means, available, rng)
-
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        """Return whether there are at most k arms."""
-        return len(super_arm) <= self.k
-
-
-def sleeping_play(cell: Row, rng: Rng, seed: int) -> Found:
-    """Return the regret of each learner; each arm is available with probability 1/2."""
-    means = rng.permutation(np.where(np.arange(cell["arms"]) < cell["k"], 0.9, 0.8))
-    oracle = AtMost(cell["arms"], cell["k"])
-    place = SleepingSemiBandit(BernoulliArms(means), oracle, availability=0.5)
-    learners = {name: thompson_learners(oracle)[name] for name in ("CTS-B", "CL-SG", "CombUCB")}
-    return regrets(learners, place, cell["horizon"], seed)
 
 
 def two_sets_play(cell: Row, rng: Rng, seed: int) -> Found:
@@ -167,92 +140,6 @@ def cascade_published(cell: Row, learner: str) -> float | None:
     return dict(zip(("CascadeUCB1", "CascadeKL-UCB"), values, strict=True)).get(learner)
 
 
-# Offline learning (Liu et al., 2025): lists of 5 of 100 items from a log (Figures 1a and 2), and caches of 40
-# of 100 queries (Figure 3a). The published values are read from the plots.
-_LOGS = ("random lists", "largest UCB", "largest LCB", "largest mean")
-_CACHES = ("queries, costs 0 or 1", "queries, costs are coins")
-_OFFLINE = {
-    (_LOGS[0], 16): {"CUCB-Offline": 0.16, "EMP": 0.11, "CLCB": 0.08},
-    (_LOGS[0], 64): {"CUCB-Offline": 0.15, "EMP": 0.12, "CLCB": 0.08},
-    (_LOGS[0], 100): {"CUCB-Offline": 0.20, "EMP": 0.14, "CLCB": 0.13},
-    (_LOGS[0], 256): {"CUCB-Offline": 0.13, "EMP": 0.09, "CLCB": 0.07},
-    (_LOGS[0], 1024): {"CUCB-Offline": 0.04, "EMP": 0.05, "CLCB": 0.04},
-    (_LOGS[1], 100): {"CUCB-Offline": 0.26, "EMP": 0.16, "CLCB": 0.10},
-    (_LOGS[2], 100): {"CUCB-Offline": 0.09, "EMP": 0.03, "CLCB": 0.02},
-    (_LOGS[3], 100): {"CUCB-Offline": 0.17, "EMP": 0.06, "CLCB": 0.04},
-    (_CACHES[0], 16): {"LFU": 0.68, "LEC": 0.56, "CLCB": 0.51},
-    (_CACHES[0], 64): {"LFU": 0.65, "LEC": 0.54, "CLCB": 0.50},
-    (_CACHES[0], 256): {"LFU": 0.60, "LEC": 0.52, "CLCB": 0.48},
-    (_CACHES[0], 1024): {"LFU": 0.50, "LEC": 0.38, "CLCB": 0.30},
-}
-
-
-def offline_cells(quick: bool) -> list[Row]:
-    """Return the logs: the rule that made them, and their numbers of rounds."""
-    sizes = (16, 256) if quick else (4, 16, 64, 256, 1024)
-    rows = [(_LOGS[0], n) for n in sizes] + [(log, 100) for log in _LOGS]
-    return [{"log": log, "rounds": n} for log, n in rows + [(log, n) for log in _CACHES for n in sizes]]
-
-
-def offline_play(cell: Row, rng: Rng, seed: int) -> Found:
-    """Return the loss of each learner; all learners use the same log."""
-    losses = (cache_losses if cell["log"] in _CACHES else list_losses)(cell["log"], cell["rounds"], 0.05, rng)
-    return {name: {"loss": loss} for name, loss in losses.items()}
-
-
-def next_list(seen: ArmStatistics, log: str, delta: float, rng: Rng) -> FloatArray:
-    """Return values; their largest entries form the next list of a log, not clipped, with random ties.
-
-    An arm without observations comes first by UCB. By LCB it counts as an arm with one observation, a
-    failure.
-    """
-    often, t, ties = np.maximum(seen.counts, 1), max(seen.rounds, 1), 1e-9 * rng.random(seen.n_arms)
-    if log == "random lists":
-        return ties
-    if log == "largest mean":
-        return seen.means + ties
-    if log == "largest UCB":
-        return np.where(seen.counts > 0, seen.means + np.sqrt(1.5 * math.log(t) / often), 1e3) + ties
-    # Liu et al. (2025), Algorithm 1.
-    lower: FloatArray = seen.means - np.sqrt(math.log(4.0 * seen.n_arms * t / delta) / (2.0 * often))
-    return lower + ties
-
-
-def list_losses(log: str, n: int, delta: float, rng: Rng) -> dict[str, float]:
-    """Return the value of the best list minus the value of each learner's list."""
-    oracle, seen = RankedTopK(100, 5), ArmStatistics.empty(100)
-    place = CascadeModel(rng.random(100), oracle)
-    for _ in range(n):
-        seen.update(place.play(oracle.solve(next_list(seen, log, delta, rng), rng), rng))
-    certain = clcb(oracle, seen, delta=delta)
-    lists = {
-        # Arms without observations have the value 1 here, and 0 in EMP.
-        "CUCB-Offline": oracle.solve(CUCB(oracle).indices(seen, rng), rng),
-        "EMP": oracle.solve(seen.means, rng),
-        "CLCB": certain.super_arm,
-        "random list": oracle.solve(rng.random(100), rng),
-    }
-    return {name: place.optimum - place.expected_reward(chosen) for name, chosen in lists.items()}
-
-
-def cache_losses(kind: str, n: int, delta: float, rng: Rng) -> dict[str, float]:
-    """Return the expected cost of a query with the cache of each rule, relative to the cost without one."""
-    shares = rng.permutation(np.arange(1.0, 101.0) ** -0.9)
-    shares /= shares.sum()
-    costs = (rng.random(100) < 0.5).astype(np.float64)
-    costs = costs if kind == _CACHES[0] else np.full(100, 0.5)
-    arrivals = rng.multinomial(n, shares)
-    spent = rng.binomial(arrivals, costs).astype(np.float64)
-    often = np.maximum(arrivals, 1)
-    # Algorithm 2: means for shares, but upper bounds for costs, because queries that are not kept must be
-    # paid.
-    upper = spent / often + np.sqrt(2.0 * math.log(4.0 * len(arrivals) * n / delta) / often)
-    worths, oracle = shares * costs, TopK(100, 40)
-    scores = {"LFU": arrivals / n, "LEC": arrivals / n * spent / often, "CLCB": arrivals / n * upper}
-    kept = {name: oracle.solve(values, rng) for name, values in (scores | {"best cache": worths}).items()}
-    return {name: float(1.0 - worths[chosen].sum() / worths.sum()) for name, chosen in kept.items()}
-
-
 def _horizons(short: int, long: int, settings: list[Row]) -> Any:
     return lambda quick: [cell | {"horizon": short if quick else long} for cell in settings]
 
@@ -266,15 +153,6 @@ REGRET = {
         (5, 50),
         (0.2, 6),
         [("CTS-B", "CL-SG"), ("CL-SG", "CombUCB"), ("KL-CUCB", "CombUCB")],
-    ),
-    "sleeping-arms": Experiment(
-        "the comparison of CL-SG with each arm available in half of the rounds",
-        "regret",
-        _horizons(2_000, 10_000, [{"arms": m, "k": k} for m, k in ((10, 3), (20, 6), (50, 15))]),
-        sleeping_play,
-        (3, 20),
-        (0.5, 8),
-        [("CL-SG", "CTS-B"), ("CL-SG", "CombUCB")],
     ),
     "two-sets": Experiment(
         "two disjoint super arms: Thompson sampling with independent draws, or one draw per round",
@@ -304,15 +182,5 @@ REGRET = {
         (0.5, 3),
         [("CascadeKL-UCB", "CascadeUCB1")],
         cascade_published,
-    ),
-    "offline-learning": Experiment(
-        "Liu et al. (2025), Figures 1a, 2 and 3a: lists and caches chosen from a log",
-        "loss",
-        offline_cells,
-        offline_play,
-        (20, 400),
-        (0.2, 5),
-        [("CLCB", "CUCB-Offline"), ("CLCB", "EMP"), ("CLCB", "LFU"), ("CLCB", "LEC")],
-        lambda cell, learner: _OFFLINE.get((cell["log"], cell["rounds"]), {}).get(learner),
     ),
 }

@@ -8,7 +8,6 @@ from .heuristics import MonteCarloGreedy as MonteCarloGreedy
 from .maximization import InfluenceMaximization as InfluenceMaximization
 from .maximization import InfluenceOracle as InfluenceOracle
 from .search import Search as Search
-from .triggering import IndependentTriggering as IndependentTriggering
 from .triggering import TriggeringInfluence as TriggeringInfluence
 from .triggering import TriggeringModel as TriggeringModel
 from .variants import AdaptiveInfluence as AdaptiveInfluence

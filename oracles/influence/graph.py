@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import kernel
 from cmab.validation import frozen, integer, shown, vector
 from oracles._networks import network_of, order_by
 
@@ -24,67 +23,13 @@ if TYPE_CHECKING:
 SCALE = 2.0**31
 
 
-@kernel
-def _strong_components(offsets, arms, heads, chances):
-    """Return the strong component of each node in the graph of certain arcs (Tarjan 1972, iterative)."""
-    n = offsets.shape[0] - 1
-    number, low = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    component = np.full(n, -1, np.int32)
-    # The position of the search at each node, which recursion would keep in local variables. `path` is the
-    # recursion stack, and `stack` holds the nodes without a component.
-    position = offsets[:-1].copy()
-    path, stack = np.empty(n, np.int32), np.empty(n, np.int32)
-    depth, held, clock, found = 0, 0, 0, 0
-    for start in range(n):
-        if number[start]:
-            continue
-        path[0], depth = start, 1
-        while depth:
-            v = path[depth - 1]
-            if number[v] == 0:
-                clock += 1
-                number[v] = low[v] = clock
-                stack[held] = v
-                held += 1
-            descended = False
-            while position[v] < offsets[v + 1]:
-                at = position[v]
-                position[v] += 1
-                if chances[arms[at]] != 1.0:
-                    continue
-                w = heads[arms[at]]
-                if number[w] == 0:
-                    path[depth] = w
-                    depth += 1
-                    descended = True
-                    break
-                # Nodes without a component are on the stack. Nodes with a component cannot reach v.
-                if component[w] < 0:
-                    low[v] = min(low[v], number[w])
-            if descended:
-                continue
-            depth -= 1
-            if depth:
-                parent = path[depth - 1]
-                low[parent] = min(low[parent], low[v])
-            # v is the first visited node of its component, and the nodes above it on the stack are the
-            # others.
-            if low[v] == number[v]:
-                while True:
-                    held -= 1
-                    component[stack[held]] = found
-                    if stack[held] == v:
-                        break
-                found += 1
-    return component
+def strong_components(tails: AnyArray, heads: AnyArray, n_nodes: int) -> AnyArray:
+    """Return the strong component of each node, numbered in the order of their lowest nodes."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def strong_components(offsets: IntArray, arms: AnyArray, heads: AnyArray, chances: FloatArray) -> AnyArray:
-    """Return the strong component of each node in the graph of certain arcs.
-
-    Components are numbered in the order of their lowest nodes.
-    """
-    component = _strong_components(offsets, arms, heads, chances)
+    matrix = coo_array((np.ones(len(tails), np.bool_), (tails, heads)), shape=(n_nodes, n_nodes))
+    component = connected_components(matrix, directed=True, connection="strong")[1]
     lowest = np.empty(component.max() + 1, np.int64)
     lowest[component[::-1]] = np.arange(len(component))[::-1]
     numbers: AnyArray = np.empty(len(lowest), np.int32)
@@ -102,39 +47,6 @@ def reverse_arcs(
     offsets, order = order_by(ends[kept], n)
     arms = kept[order].astype(order.dtype)
     return offsets, component[tails[arms]], arms
-
-
-@kernel
-def certain_owners(offsets, heads, arms, chances, component, chosen):
-    """Return for each component one of the `chosen` that reaches it by certain arcs, or -1.
-
-    `heads` are in the order of the tails of arcs, `chances` in the order of the arms.
-    """
-    n, found = component.shape[0], 0
-    for v in range(n):
-        found = max(found, component[v] + 1)
-    owners = np.full(found, -1, np.int32)
-    # The statement ``owners[chosen] = chosen`` takes three seconds to compile.
-    for c in chosen:
-        owners[c] = c
-    queue, queued, end = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
-    # The search starts from all chosen components together, so every node is visited once.
-    for v in range(n):
-        if owners[component[v]] >= 0:
-            queue[end], queued[v] = v, True
-            end += 1
-    at = 0
-    while at < end:
-        v = queue[at]
-        at += 1
-        for i in range(offsets[v], offsets[v + 1]):
-            w = heads[i]
-            if not queued[w] and chances[arms[i]] == 1.0:
-                queue[end], queued[w] = w, True
-                end += 1
-                if owners[component[w]] < 0:
-                    owners[component[w]] = owners[component[v]]
-    return owners
 
 
 _MOST = 2**31 - 2
@@ -610,13 +522,3 @@ def _free() -> int | None:
     except OSError:
         return None
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), None)
-
-
-def arcs_into(graph: DirectedGraph, nodes: IntArray) -> tuple[AnyArray, IntArray]:
-    """Return the arcs into `nodes` in order, and for each arc the position of its node in `nodes`."""
-    offsets, arcs = graph.in_arcs
-    starts, degrees = offsets[nodes], graph.in_degrees[nodes]
-    # Concatenate ranges of different lengths without a loop: repeat each start by its length, and add a count
-    # that restarts with each range.
-    places = np.arange(degrees.sum()) + np.repeat(starts - np.cumsum(degrees) + degrees, degrees)
-    return arcs[places], np.repeat(np.arange(len(nodes)), degrees)

@@ -120,10 +120,6 @@ class MonteCarloGreedy(InfluenceOracle):
     accuracy for the expected spread depends on the number of cascades, so `alpha` is ``nan``. Arms and super
     arms are those of `InfluenceMaximization`.
 
-    CELF++ also stores a second gain for each node, used if the best node so far is chosen next. It
-    is not implemented: on power-law graphs of 500 and 1,500 nodes, with weighted cascade and p = 0.1, for 10
-    and 50 seeds, it gave the same seeds with 1.9 to 2 times as many evaluations.
-
     Parameters
     ----------
     graph : networkx graph or DirectedGraph
@@ -146,8 +142,6 @@ class MonteCarloGreedy(InfluenceOracle):
     References
     ----------
     J. Leskovec et al.: Cost-effective Outbreak Detection in Networks, KDD 2007, section 3.
-    A. Goyal, W. Lu, L. Lakshmanan: CELF++: Optimizing the Greedy Algorithm for Influence Maximization in
-    Social Networks, WWW 2011.
     """
 
     alpha = float("nan")

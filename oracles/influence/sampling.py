@@ -71,7 +71,7 @@ class World(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The nodes whose arcs are not tried one by one.
+    """The nodes with arcs that are not tried one by one.
 
     If ``rates[v]`` is negative, it is 1 / ln(1 - p) of the largest probability p into v, ``tops[v]``, and one
     draw skips several failures. If `gammas` is not empty, sets of one node are omitted, and ``gammas[v]`` is

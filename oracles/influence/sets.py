@@ -12,7 +12,6 @@ from cmab.compiled import call_kernel
 from oracles._networks import grouped_sets, order_by
 from oracles.influence.graph import (
     DirectedGraph,
-    certain_owners,
     require_memory,
     reverse_arcs,
     strong_components,
@@ -99,7 +98,7 @@ class ReverseGraph:
         The input of the sampling kernels, without arcs within components. If there are many arcs of
         probability 0, these are also omitted.
     ways : Ways or None
-        The nodes whose arcs are not tried one by one.
+        The nodes with arcs that are not tried one by one.
     total_weight : float
         The total weight that the sampled sets represent.
     certain : FloatArray, shape (n_components,)
@@ -152,7 +151,8 @@ class ReverseGraph:
         if contract is None:
             contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
         if contract:
-            component = strong_components(*graph.out_arcs, graph.heads, chances)
+            certain = chances == 1.0
+            component = strong_components(graph.tails[certain], graph.heads[certain], graph.n_nodes)
         else:
             component = np.arange(graph.n_nodes, dtype=np.int32)
         n = int(component.max()) + 1
@@ -206,20 +206,13 @@ class ReverseGraph:
         return min(last, -(-upto // BLOCK) * BLOCK)
 
     def owners(self, chosen: IntArray) -> AnyArray:
-        """Return for each component one of the `chosen` that certainly reaches it, or -1.
+        """Return for each component its owner: itself if it is one of the `chosen`, otherwise -1.
 
         Every set that contains the component also contains its owner, so the set need not be drawn further.
-        If few arcs are certain, each component owns itself only, because finding others reads the arcs out of
-        all chosen components, and sets reach their owners soon.
         """
-        if self.n_certain <= _WORTH_CONTRACTING * self.graph.n_nodes:
-            owners = np.full(self.n_components, -1, np.int32)
-            owners[chosen] = chosen
-            return owners
-        offsets, arms = self.graph.out_arcs
-        out_heads, chances = self.graph.out_heads, self.world.chances
-        owned: AnyArray = certain_owners(offsets, out_heads, arms, chances, self.component, chosen)
-        return owned
+        owners = np.full(self.n_components, -1, np.int32)
+        owners[chosen] = chosen
+        return owners
 
     def with_single_nodes(self) -> ReverseGraph:
         """Return this graph with sets of one node among the sampled sets."""

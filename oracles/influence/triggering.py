@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, eager_kernel, kernel
+from cmab.compiled import call_kernel, kernel
 from cmab.guarantees import Smoothness
 from cmab.validation import integer, shown
-from oracles._networks import order_by
-from oracles.influence.graph import DirectedGraph, arcs_into
+from oracles.influence.graph import DirectedGraph
 from oracles.influence.maximization import InfluenceMaximization, Options
-from oracles.influence.sets import BLOCK, ReverseGraph, Room
+from oracles.influence.sets import ReverseGraph, Room
 from oracles.influence.spread import KEY, MOST_CASCADES, node_worths, reachable
 
 if TYPE_CHECKING:
@@ -61,30 +60,6 @@ def reach_back(arcs, live, owners, pool, start, stamps, stamp):
     return end, False, examined
 
 
-@eager_kernel
-def widen(offsets, tails, live, owners, sets, nodes, members, is_open):
-    """Add the tails of live arcs into ``nodes[i]`` to set ``sets[i]`` for each i; return the new members.
-
-    `tails` are in the order of the heads of arcs. `live` has the arcs into `nodes` in order. `members` gives
-    the nodes of each set. A set ends at its first node with an owner.
-    """
-    new_sets, new_nodes = np.empty(live.shape[0], np.int64), np.empty(live.shape[0], np.int64)
-    end, at = 0, 0
-    for i in range(sets.shape[0]):
-        s = sets[i]
-        for j in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
-            u = tails[j]
-            # Also pass over the arcs of a closed set, because `at` must stay in step with `live`.
-            if live[at] and is_open[s] and not members[s, u]:
-                members[s, u] = True
-                new_sets[end], new_nodes[end] = s, u
-                end += 1
-                # A node with an owner ends the set, as in `draw_sets`.
-                is_open[s] = owners[u] < 0
-            at += 1
-    return new_sets[:end], new_nodes[:end]
-
-
 class TriggeringModel(ABC):
     """A diffusion model specified by live arcs: live arcs from active nodes activate their heads.
 
@@ -122,95 +97,9 @@ class TriggeringModel(ABC):
         """
 
 
-class IndependentTriggering(TriggeringModel):
-    """A triggering model as in Kempe et al. 2003: each node draws its triggering set independently.
-
-    Then only the nodes that a reverse-reachable set reaches draw triggering sets, whereas other models draw
-    whole worlds. A subclass defines `triggering_set`. If it can answer for many nodes at once, it can also
-    override `triggering_sets`, which is faster. If the oracle uses several threads, it calls these methods
-    from several threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracles import DirectedGraph, IndependentTriggering, TriggeringInfluence
-    >>> class Habit(IndependentTriggering):
-    ...     '''A node listens to one other node or to no node.'''
-    ...     def triggering_set(self, graph, arcs, means, rng):
-    ...         listens = rng.random() < means[arcs].max()
-    ...         return (np.arange(len(arcs)) == rng.integers(len(arcs))) & listens
-    >>> graph = DirectedGraph.from_edges([0, 0, 1], [1, 2, 2])
-    >>> oracle = TriggeringInfluence(graph, triggering=Habit(), k=1)
-    >>> oracle.solve(np.ones(3), np.random.default_rng(0))
-    array([0])
-    """
-
-    @abstractmethod
-    def triggering_set(
-        self, graph: DirectedGraph, arcs: AnyArray, means: FloatArray, rng: np.random.Generator
-    ) -> BoolArray:
-        """Return whether each arc into one node is live, shape (len(arcs),).
-
-        Parameters
-        ----------
-        graph : DirectedGraph
-            The graph.
-        arcs : AnyArray of int, shape (d,)
-            All arcs into the node, at least one.
-        means : FloatArray, shape (n_arcs,)
-            The parameter of each arc of the graph in [0, 1], as passed to the oracle.
-        rng : numpy.random.Generator
-            The source of all randomness of this answer.
-        """
-
-    def triggering_sets(
-        self,
-        graph: DirectedGraph,
-        arcs: AnyArray,
-        askers: IntArray,
-        means: FloatArray,
-        rng: np.random.Generator,
-    ) -> BoolArray:
-        """Return `triggering_set` of several nodes in order; by default by one call for each node.
-
-        Parameters
-        ----------
-        graph, means, rng
-            As in `triggering_set`.
-        arcs : AnyArray of int
-            All arcs into the first node, then all arcs into the second node, and so on. A node that is
-            requested twice draws twice.
-        askers : IntArray, same shape
-            0 for the arcs into the first node, 1 for the second, and so on.
-        """
-        cuts = np.flatnonzero(np.diff(askers)) + 1
-        each = [self.triggering_set(graph, own, means, rng) for own in np.split(arcs, cuts)]
-        return np.concatenate(each)
-
-    def live_arcs(self, graph: DirectedGraph, means: FloatArray, rng: np.random.Generator) -> BoolArray:
-        """Return one world, in which every node has drawn its triggering set."""
-        arcs, askers = arcs_into(graph, np.flatnonzero(graph.in_degrees))
-        live = np.zeros(graph.n_arcs, np.bool_)
-        live[arcs] = checked(
-            "triggering_sets", self.triggering_sets(graph, arcs, askers, means, rng), len(arcs)
-        )
-        return live
-
-
-def checked(method: str, answer: object, n_arcs: int) -> BoolArray:
-    """Return the answer of `method`; raise ``ValueError`` unless it is one bool for each arc."""
-    live = np.asarray(answer)
-    if live.dtype != np.bool_ or live.shape != (n_arcs,):
-        raise ValueError(f"{method} must return {n_arcs} bools, got dtype {live.dtype}, shape {live.shape}")
-    return live
-
-
 Live = Callable[[np.random.Generator], BoolArray]
-LiveInto = Callable[[AnyArray, IntArray, np.random.Generator], BoolArray]
 
 _CASCADES = 500
-# Sets grow together in blocks, of fewer sets on large graphs, because a block has a table of its members.
-_FEW, _LARGE = 16, 2**16
 
 
 def keyed_generator(key: int, number: int) -> np.random.Generator:
@@ -247,74 +136,12 @@ class WholeWorlds(ReverseGraph):
         return last - first, hits, examined
 
 
-class _Block(NamedTuple):
-    """Sets that were drawn together."""
-
-    ends: IntArray
-    pool: AnyArray
-    is_hit: BoolArray
-    examined: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class TriggeringSets(ReverseGraph):
-    """Sets for which only the nodes that they reach draw their triggering sets.
-
-    Sets grow together in blocks of equal size. Block b of a key has the stream (key, b). A request for a part
-    of a block draws the whole block, so the sets do not depend on the request.
-    """
-
-    live_into: LiveInto | None = None
-
-    def draw(self, key: int, first: int, last: int, room: Room) -> tuple[int, int, int]:
-        owners, ends, pool, _ = room
-        size = BLOCK if self.n_components <= _LARGE else _FEW
-        hits, examined, at = 0, 0, first
-        while at < last:
-            number, a = divmod(at, size)
-            block, b = self._block(key, number, size, owners), min(size, a + last - at)
-            if len(ends):
-                # Take only the sets for which there is room.
-                shift = ends[at - first] - block.ends[a]
-                b = min(b, int(np.searchsorted(block.ends, len(pool) - shift, side="right")) - 1)
-                if b == a:
-                    break
-                pool[ends[at - first] : block.ends[b] + shift] = block.pool[block.ends[a] : block.ends[b]]
-                ends[at - first + 1 : at - first + b - a + 1] = block.ends[a + 1 : b + 1] + shift
-            hits, examined = hits + int(block.is_hit[a:b].sum()), examined + int(block.examined[a:b].sum())
-            at += b - a
-        return at - first, hits, examined
-
-    def _block(self, key: int, number: int, n_sets: int, owners: AnyArray) -> _Block:
-        assert self.live_into is not None
-        graph, rng = self.graph, keyed_generator(key, number)
-        sets, nodes = np.arange(n_sets), _roots(self.masses, n_sets, rng)
-        members, examined = np.zeros((n_sets, self.n_components), np.bool_), np.zeros(n_sets, np.int64)
-        members[sets, nodes] = True
-        is_open = owners[nodes] < 0
-        steps = [(sets, nodes)]
-        while len(nodes):
-            asked = is_open[sets] & (graph.in_degrees[nodes] > 0)
-            sets, nodes = sets[asked], nodes[asked]
-            arcs, askers = arcs_into(graph, nodes)
-            examined += np.bincount(sets[askers], minlength=n_sets)
-            live = self.live_into(arcs, askers, rng)
-            sets, nodes = call_kernel(
-                widen, graph.in_arcs[0], graph.in_tails, live, owners, sets, nodes, members, is_open
-            )
-            steps.append((sets, nodes))
-        sets, nodes = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        ends, order = order_by(sets, n_sets)
-        return _Block(ends, nodes[order].astype(np.int32), ~is_open, examined)
-
-
 class TriggeringInfluence(InfluenceMaximization):
     """The `k` nodes with the largest expected spread under any triggering model, with OPIM-C's guarantee.
 
-    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. With an
-    `IndependentTriggering` model, a reverse-reachable set requests live arcs only for the nodes that it
-    reaches. With any other `TriggeringModel`, each set requests the live arcs of the whole graph, so a call
-    takes time in proportion to sets times arcs. The effect of the means on the model is unknown, so
+    Arms, super arms, ``alpha`` and ``beta`` are those of `InfluenceMaximization`. Each
+    reverse-reachable set requests the live arcs of the whole graph, so a call takes time in proportion to
+    sets times arcs. The effect of the means on the model is unknown, so
     `smoothness` and `triggering_probabilities` return None.
 
     Parameters
@@ -333,7 +160,7 @@ class TriggeringInfluence(InfluenceMaximization):
     ------
     ValueError
         If a number is out of range, the graph is invalid or `triggering` is not a `TriggeringModel`. In a
-        call, if the model does not return one bool for each requested arc, or if all candidates have weight
+        call, if the model does not return one bool for each arc, or if all candidates have weight
         0.
 
     Examples
@@ -408,7 +235,12 @@ class TriggeringInfluence(InfluenceMaximization):
         raise ValueError("node_weights must be positive for at least one candidate, got only zeros")
 
     def _live(self, probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
-        return checked("live_arcs", self.triggering.live_arcs(self.graph, probabilities, rng), self.n_arms)
+        live = np.asarray(self.triggering.live_arcs(self.graph, probabilities, rng))
+        if live.dtype != np.bool_ or live.shape != (self.n_arms,):
+            raise ValueError(
+                f"live_arcs must return {self.n_arms} bools, got dtype {live.dtype}, shape {live.shape}"
+            )
+        return live
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:
         # Any arc may be live or not, whatever its mean: contract and omit nothing.
@@ -419,17 +251,4 @@ class TriggeringInfluence(InfluenceMaximization):
             sampler="coins",
             contract=False,
         )
-        model = self.triggering
-        if not isinstance(model, IndependentTriggering):
-            return WholeWorlds(**vars(unknown), live=lambda rng: self._live(probabilities, rng))
-
-        def live_into(arcs: AnyArray, askers: IntArray, rng: np.random.Generator) -> BoolArray:
-            if len(arcs) == 0:
-                return np.empty(0, np.bool_)
-            return checked(
-                "triggering_sets",
-                model.triggering_sets(self.graph, arcs, askers, probabilities, rng),
-                len(arcs),
-            )
-
-        return TriggeringSets(**vars(unknown), live_into=live_into)
+        return WholeWorlds(**vars(unknown), live=lambda rng: self._live(probabilities, rng))

@@ -1,14 +1,11 @@
 """Broken input of every kind: a graph file or a command line is used or refused in words."""
 
-import contextlib
 import gzip
-import io
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cmab import cli
 from instances import read_network
 
 # The folder of a test is shared by its examples, each of which writes its file anew.
@@ -50,29 +47,3 @@ def test_bytes_and_torn_gzip(tmp_path, data, zipped, cut):
     file = tmp_path / "graph.gz"
     file.write_bytes(gzip.compress(data)[:cut] if zipped else data)
     read(file)
-
-
-WORDS = st.one_of(
-    st.sampled_from(["demo", "reproduce", "list", "arena", "graph", "campaign", "influence", "oracles"]),
-    st.sampled_from(["--rounds", "3", "--k=-1", "--probability", "nan", "--jobs", "1", "--list", "--only"]),
-    st.sampled_from(["--help", "--", "-", "", "no such file.csv", "--no-header", "--quick", "\u2603"]),
-    st.text(max_size=5),
-)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(WORDS, max_size=5))
-@example(["demo", "influence", "--graph", "/"])
-def test_command_lines(monkeypatch, tmp_path, words):
-    """A command line is run or refused: a run of the arena or of a demo is replaced by nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cmab.run.study.Study.run", lambda *_, **__: None)
-    monkeypatch.setattr("cmab.run.arena.run", lambda *_, **__: 1 / 0)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
-        try:
-            status = cli.main(words)
-        except SystemExit as stopped:  # argparse: help, or arguments that do not parse
-            status = stopped.code
-    assert status in (0, 1, 2)
-    assert (status == 0) == (not err.getvalue().startswith(("cmab: ", "usage: ")))

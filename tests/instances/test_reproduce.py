@@ -10,7 +10,6 @@ from cmab.cli import main
 from instances.reproduce import experiment as engine
 from instances.reproduce.experiment import experiments, order, run
 from instances.reproduce.identification import LessSampled, family_of
-from instances.reproduce.regret import cache_losses, next_list
 
 #: Short cells, in place of the first cell of the quick form.
 SHORT = {
@@ -77,7 +76,7 @@ def test_rows_orders_and_resumed_runs(tiny, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_workers_do_not_change_numbers():
-    found = [run("offline-learning", quick=True, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    found = [run("fixed-budget", quick=True, n_jobs=n_jobs) for n_jobs in (1, 2)]
     assert found[0] == found[1]
 
 
@@ -117,15 +116,3 @@ def test_the_critical_arm_with_fewer_samples_is_taken(counts, expected):
 def test_families_have_their_known_sizes():
     sizes = {name: len(family_of(name).super_arms) for name in ("paths", "matchings", "trees", "two sets")}
     assert sizes == {"paths": 20, "matchings": 24, "trees": 125, "two sets": 2}
-
-
-def test_lists_of_a_log_follow_their_rule():
-    rng, seen = np.random.default_rng(0), ArmStatistics.empty(3)
-    seen.counts[:], seen.means[:], seen.rounds = [0, 4, 4], [0.0, 0.5, 0.25], 8
-    first = {log: int(np.argmax(next_list(seen, log, 0.05, rng))) for log in ("largest UCB", "largest mean")}
-    assert first == {"largest UCB": 0, "largest mean": 1}
-
-
-def test_the_best_cache_loses_least():
-    losses = [cache_losses("queries, costs 0 or 1", 64, 0.05, np.random.default_rng(r)) for r in range(20)]
-    assert all(found["best cache"] <= min(found.values()) + 1e-12 for found in losses)

@@ -178,7 +178,7 @@ def test_edges_forced_in_and_out(monkeypatch, way, perfect):
     graph = nx.MultiGraph([*edges, (0, 1), ("a", "b")] if way == "blossom" else edges)
     subsets, counts = chain.from_iterable(combinations(range(len(graph.edges)), k) for k in range(5)), [0, 0]
     oracle = Matching(graph, perfect, method="blossom" if way == "blossom" else "assignment")
-    assert not hasattr(oracle, "_pool")  # no program was built
+    assert not hasattr(oracle, "_set")  # no program was built
     listed = BruteForce(oracle.n_arms, [s for s in subsets if oracle.is_feasible(np.array(s, np.int64))])
     rng = np.random.default_rng(8)
     for _ in range(150):

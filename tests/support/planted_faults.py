@@ -63,12 +63,6 @@ class IgnoresSense(Best):
         return np.argsort(-means, kind="stable")[:K]
 
 
-class DropsZeros(Best):
-    def solve(self, means, rng):
-        best = super().solve(means, rng)
-        return best[means[best] > 0]
-
-
 class AllTied(Best):
     def solve(self, means, rng):
         return np.flatnonzero(means >= np.sort(means)[-K])
@@ -96,21 +90,6 @@ class GlobalTies(Best):
     def solve(self, means, rng):
         order = np.random.permutation(N)
         return order[np.argsort(-means[order], kind="stable")[:K]]
-
-
-class CachesById(Best):
-    def __init__(self):
-        self.cache = {}
-
-    def solve(self, means, rng):
-        if id(means) not in self.cache:
-            self.cache[id(means)] = means, super().solve(means, rng)
-        return self.cache[id(means)][1].copy()
-
-
-class SinglePrecision(Best):
-    def solve(self, means, rng):
-        return np.argsort(-means.astype(np.float32), kind="stable")[:K]
 
 
 class Covers(Oracle):
@@ -149,11 +128,6 @@ class FallingReward(Covers):
     def expected_reward(self, super_arm, means):
         parts = means[self.parts(super_arm)]
         return float(parts.sum() - 0.7 * (parts**2).sum())
-
-
-class MeanAsReward(Best):
-    def expected_reward(self, super_arm, means):
-        return float(means[super_arm].mean())
 
 
 class AlphaTooHigh(Best):
@@ -202,11 +176,6 @@ class GapsOfTheOptimum(Best):
         return best, np.abs(means - means[best].min())
 
 
-class SameLabels(Best):
-    def labels(self, super_arm):
-        return [f"shelf {entry // 2}" for entry in super_arm]
-
-
 # Policies --------------------------------------------------------------------------------------------------
 
 ORACLE = TopK(N, K)
@@ -241,27 +210,10 @@ class NoRoot(UCB):
         return np.sqrt(1.5 * np.log(stats.rounds + 1)) / np.maximum(stats.counts, 1)
 
 
-class UnseenAreZero(UCB):
-    def indices(self, stats, rng):
-        return np.where(stats.counts == 0, 0.0, stats.means)
-
-
-class NanIfUnseen(UCB):
-    def indices(self, stats, rng):
-        with np.errstate(all="ignore"):
-            return stats.means + np.sqrt(np.log(stats.rounds) / stats.counts)
-
-
 class SwappedBeta(IndexPolicy):
     def indices(self, stats, rng):
         won = stats.means * stats.counts
         return rng.beta(1 + stats.counts - won, 1 + won)
-
-
-class GlobalBeta(IndexPolicy):
-    def indices(self, stats, rng):
-        won = stats.means * stats.counts
-        return np.random.beta(1 + won, 1 + stats.counts - won)
 
 
 class OwnChoice(UCB):
@@ -319,13 +271,6 @@ class LearnsInItself(OwnUCB):
         super().update(self.mine, feedback)
 
 
-class SharedState(OwnUCB):
-    zeros = np.zeros(N)
-
-    def initial_state(self, rng=None):
-        return Table(self.zeros, np.zeros(N))
-
-
 @dataclass
 class Diary(Table):
     seen: list = field(default_factory=list)
@@ -361,15 +306,6 @@ class RewardForEach(OwnUCB):
         state.rounds += 1
         state.counts[feedback.arms] += 1
         state.sums[feedback.arms] -= feedback.outcomes
-
-
-class ScalesOutcomes(OwnUCB):
-    def update(self, state, feedback, ticket=None, rng=None):
-        outcomes = feedback.outcomes
-        outcomes *= 0.5
-        state.rounds += 1
-        state.counts[feedback.arms] += 1
-        state.sums[feedback.arms] += 2 * outcomes
 
 
 class ForgetsHalf(OwnUCB):
@@ -575,17 +511,8 @@ class ShowsSuccesses(Coins):
         return Feedback(feedback.arms[seen], feedback.outcomes[seen], reward=feedback.reward)
 
 
-class WrongSupport(Coins):
-    support = (0.0, 0.95)
-
-
 class SmallSigma(Coins):
     sigma = 0.3
-
-
-class OneDrawForAll(Coins):
-    def pull(self, arms, rng):
-        return (rng.random() < self.means[arms]).astype(float)
 
 
 class SumsOfOneDraw(Coins):
@@ -601,11 +528,6 @@ class Drifts(Coins):
         self.t += 1
         outcomes = (self.uniforms(rng) < self.means * 0.999**self.t)[super_arm].astype(float)
         return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-
-class GlobalNoise(Coins):
-    def uniforms(self, rng):
-        return np.random.random(N)
 
 
 class SharedOutcomes(Coins):
@@ -638,11 +560,6 @@ class Cascade(Coins):
         chances = np.zeros(N)
         chances[super_arm] = np.cumprod(np.append(1.0, 1 - self.means[super_arm]))[:-1]
         return chances
-
-
-class SumOfAList(Cascade):
-    def expected_reward(self, super_arm):
-        return float(self.means[super_arm].sum())
 
 
 class SureTriggering(Cascade):
@@ -723,45 +640,10 @@ class WorstArm(Race):
         return np.array([int(np.argmin(state.means))])
 
 
-class UnsortedAnswer(Race):
-    goal = ExploreM(2)
-
-    def recommend(self, state):
-        return np.argsort(-state.means)[:2]
-
-    def is_done(self, state):
-        if state.rounds == 0:
-            return False
-        order = np.argsort(-state.means)
-        lower, upper = state.means - self.radius(state), state.means + self.radius(state)
-        return bool(lower[order[1]] > upper[order[2]])
-
-
 class CountsQuestions(Race):
     def is_done(self, state):
         state.rounds += 1
         return super().is_done(state)
-
-
-class CountsTwice(Race):
-    def update(self, state, feedback, ticket=None, rng=None):
-        state.update(feedback)
-        state.update(feedback)
-
-
-class KeepsItself(Race):
-    def __init__(self):
-        self.mine = ArmStatistics.empty(3)
-
-    def update(self, state, feedback, ticket=None, rng=None):
-        state.update(feedback)
-        self.mine.update(feedback)
-
-    def recommend(self, state):
-        return np.array([int(np.argmax(self.mine.means))])
-
-    def select(self, state, rng, context=None):
-        return np.arange(3) if self.mine.rounds % 2 else np.arange(2, -1, -1)
 
 
 class Budgeted(Race):

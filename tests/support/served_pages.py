@@ -37,6 +37,7 @@ class Page:
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
         )
+        self.client.headers["Origin"] = f"http://{HOST}"  # browsers send it with each form
 
     def enter(self):
         assert self.client.get(f"/?token={self.access.token}").status_code == 200
@@ -68,11 +69,22 @@ class Page:
         assert answer.status_code == status, answer.text
         return answer
 
-    def create(self, title="Spring", network=NETWORK, **fields):
-        files = {"network": ("friends.csv", network.encode(), "text/csv")}
-        given = {"title": title, "kind": "network", "ties": "both", "k": "2", **fields}
-        answer = self.send("/new", "/new", files=files, **given)
-        return answer.headers["location"].split("?")[0]
+    def show(self, status=200, *, network=NETWORK, files=None, **fields):
+        """Send the form of a new campaign, and return the fields and the page that shows what was read."""
+        files = {"network": ("friends.csv", network.encode(), "text/csv")} if files is None else files
+        given = {"title": "Spring", "kind": "network", "ties": "both", "k": "2", **fields}
+        data = self.fields("/new", "/new") | given
+        answer = self.client.post("/new", data=data, files=files or None)
+        assert answer.status_code == status, answer.text
+        seen = re.search(r'name="seen" value="([^"]*)"', answer.text).group(1)
+        return data | {"seen": seen}, answer.text
+
+    def create(self, title="Spring", **given):
+        """Make a campaign in two steps, and return its address."""
+        data, _ = self.show(title=title, **given)
+        answer = self.client.post("/new", data=data | {"step": "create"})
+        assert answer.status_code == 303, answer.text
+        return answer.headers["location"]
 
     def choose(self, place, **fields):
         return self.send(place, f"{place}/choose", **fields)

@@ -1,8 +1,7 @@
-"""Access to the page: users with roles, sessions, limits on failed logins, and the guard before all pages."""
+"""Access to the page: users with roles, sessions, a limit on failed logins, and the guard."""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import math
@@ -13,19 +12,16 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-
-from cmab.validation import meant
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 Role = Literal["read", "report", "decide"]
 #: The roles from the least to the most powerful.
@@ -33,15 +29,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Refusal(Exception):
-    """A request that is refused.
-
-    Parameters
-    ----------
-    status : int
-        The status of HTTP.
-    message : str
-        The sentence for the reader.
-    """
+    """A request that is refused, with the status of HTTP and the sentence for the reader."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -70,7 +58,7 @@ SHORTEST, LONGEST = 10, 1_000
 
 @dataclass(frozen=True)
 class User:
-    """A user of the page: a name, the hash of the password and a role."""
+    """A user of the page: a name, the argon2 hash of the password and a role."""
 
     name: str
     password: str
@@ -80,34 +68,16 @@ class User:
 class Users:
     """The users of a file in TOML: a table ``[users.NAME]`` with `password` (an argon2 hash) and `role`.
 
-    The file is read again if it changes, so that users can be added and removed while the page runs.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If the file is not valid.
-    OSError
-        If the file cannot be read.
+    The file is read at each request, so that users can be added and removed while the page runs.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read_at: tuple[int, int] | None = None
-        self._users: dict[str, User] = {}
-        self.get("")
+        read_users(path)
 
     def get(self, name: str) -> User | None:
         """Return a user as the file is now, or None."""
-        found = self.path.stat()
-        at = (found.st_mtime_ns, found.st_size)
-        if at != self._read_at:
-            self._users, self._read_at = read_users(self.path), at
-        return self._users.get(name)
+        return read_users(self.path).get(name)
 
     def check(self, name: str, password: str) -> User | None:
         """Return the user if the password is right, else None; both take the same time."""
@@ -116,19 +86,15 @@ class Users:
         user = self.get(name)
         try:
             given = password[:LONGEST].encode("utf-8", "replace")
-            self._hasher.verify(self._decoy if user is None else user.password, given)
+            _hasher().verify(self._decoy if user is None else user.password, given)
         except (VerificationError, InvalidHashError):
             return None
         return user
 
     @cached_property
-    def _hasher(self) -> Any:
-        return _hasher()
-
-    @cached_property
     def _decoy(self) -> str:
         """The hash of an unknown password, for unknown names."""
-        return str(self._hasher.hash(os.urandom(32)))
+        return str(_hasher().hash(os.urandom(32)))
 
 
 def _hasher() -> Any:
@@ -138,32 +104,21 @@ def _hasher() -> Any:
 
 
 def read_users(path: Path) -> dict[str, User]:
-    """Return the users of a file by name.
-
-    Raises
-    ------
-    ValueError
-        If the file is not valid; the message never contains a hash.
-    """
+    """Return the users of a file by name, or raise ``ValueError`` with a message that contains no hash."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be a TOML file: {error}") from None
-    listed = table.get("users", {})
-    if set(table) - {"users"} or not isinstance(listed, dict):
-        raise ValueError(f"{path} must have only tables [users.NAME], got {', '.join(table)}")
-    users = {}
-    for name, row in listed.items():
-        if not isinstance(row, dict) or set(row) != {"password", "role"}:
-            raise ValueError(f"{path}: the user {name} must have a password and a role, and nothing else")
-        if row["role"] not in ROLES:
-            hint = meant(str(row["role"]), ROLES)
-            raise ValueError(f"{path}: the role of {name} must be one of {', '.join(ROLES)}{hint}")
-        if not str(row["password"]).startswith("$argon2id$"):
+        users = {name: User(name, **row) for name, row in table.get("users", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(
+            f"{path} must be a TOML file with tables [users.NAME] of a password and a role"
+        ) from None
+    for user in users.values():
+        if user.role not in ROLES:
+            raise ValueError(f"{path}: the role of {user.name} must be one of {', '.join(ROLES)}")
+        if not str(user.password).startswith("$argon2id$"):
             raise ValueError(
-                f"{path}: the password of {name} must be an argon2id hash; add users with --add-user"
+                f"{path}: the password of {user.name} must be an argon2id hash; add users with --add-user"
             )
-        users[name] = User(name, row["password"], row["role"])
     return users
 
 
@@ -182,10 +137,11 @@ def add_user(path: Path, name: str, password: str, role: Role) -> None:
     users = read_users(path) if path.exists() else {}
     users[name] = User(name, str(_hasher().hash(password)), role)
     lines = ["# Users of the page. Passwords are argon2 hashes. Roles: read, report, decide.\n"]
-    for user in users.values():
-        rows = {"password": user.password, "role": user.role}
-        lines.append(f"\n[users.{json.dumps(user.name)}]\n")
-        lines += [f"{key} = {json.dumps(value)}\n" for key, value in rows.items()]
+    lines += [
+        f"\n[users.{json.dumps(user.name)}]\npassword = {json.dumps(user.password)}\nrole = "
+        f"{json.dumps(user.role)}\n"
+        for user in users.values()
+    ]
     write_privately(path, "".join(lines))
 
 
@@ -196,147 +152,13 @@ def write_privately(path: Path, text: str) -> None:
     Path(file.name).replace(path)
 
 
-# Sessions
+# Sessions, in memory only
 
 
 #: A session ends after this time without a request, and after this time in any case, in seconds.
 IDLE, LONGEST_SESSION = 3_600.0, 43_200.0
-_MOST_SESSIONS, _MOST_WATCHED = 1_000, 10_000
-
-
-@dataclass
-class WebSession:
-    """A session of a browser or a program.
-
-    Attributes
-    ----------
-    user : str
-        The name of the user, the author of events.
-    role : {"read", "report", "decide"}
-        The role of the user.
-    csrf : str
-        The token that each form of this session must contain.
-    begun, used : float
-        The times of the beginning and of the last request.
-    password : str
-        The hash of the password at the beginning; the session ends when the password is changed.
-    told : tuple of str
-        The sentence about the last action, which the next page shows once, and the address and the words of a
-        link after it.
-    done : dict
-        The answers to the last forms, by a hash of the form, so that a double click has one effect.
-    """
-
-    user: str
-    role: Role
-    csrf: str = ""
-    begun: float = 0.0
-    used: float = 0.0
-    password: str = ""
-    told: tuple[str, ...] = ()
-    done: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class Sessions:
-    """The open sessions, in memory only. Keys are stored as hashes.
-
-    Parameters
-    ----------
-    clock : callable
-        The clock, in seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._open: OrderedDict[str, WebSession] = OrderedDict()
-
-    def begin(self, user: str, role: Role, password: str = "") -> str:
-        """Begin a session of a user with the hash of the password, and return its secret key."""
-        key, now = secrets.token_urlsafe(32), self._clock()
-        with self._lock:
-            self._open[_digest(key)] = WebSession(user, role, secrets.token_urlsafe(32), now, now, password)
-            while len(self._open) > _MOST_SESSIONS:
-                self._open.popitem(last=False)
-        return key
-
-    def find(self, key: str) -> WebSession | None:
-        """Return the open session of a key, or None; the session then stays open for another hour."""
-        now = self._clock()
-        with self._lock:
-            session = self._open.get(_digest(key))
-            if session is None:
-                return None
-            if now - session.used > IDLE or now - session.begun > LONGEST_SESSION:
-                del self._open[_digest(key)]
-                return None
-            session.used = now
-            self._open.move_to_end(_digest(key))
-            return session
-
-    def end(self, key: str) -> None:
-        """End a session."""
-        with self._lock:
-            self._open.pop(_digest(key), None)
-
-
-class Attempts:
-    """A limit on failed attempts of each key: at most `most` in `seconds`.
-
-    Parameters
-    ----------
-    most : int
-        The largest number of failed attempts.
-    seconds : float
-        The time after which a failed attempt no longer counts.
-    """
-
-    def __init__(self, most: int, seconds: float) -> None:
-        self.most, self.seconds, self._lock = most, seconds, threading.Lock()
-        self._failed: OrderedDict[object, deque[float]] = OrderedDict()
-
-    def wait(self, key: object) -> float:
-        """Return the seconds until the next attempt is allowed, 0 if it is allowed now."""
-        with self._lock:
-            times, now = self._failed.get(key, deque()), time.monotonic()
-            while times and now - times[0] > self.seconds:
-                times.popleft()
-            return 0.0 if len(times) < self.most else self.seconds - (now - times[0])
-
-    def check(self, key: object) -> None:
-        """Raise `Refusal` if no attempt is allowed now."""
-        if seconds := self.wait(key):
-            minutes = math.ceil(seconds / 60.0)
-            raise Refusal(429, f"Too many failed attempts. Try again in {minutes} min.")
-
-    def fail(self, key: object) -> None:
-        """Count a failed attempt."""
-        with self._lock:
-            self._failed.setdefault(key, deque()).append(time.monotonic())
-            self._failed.move_to_end(key)
-            while len(self._failed) > _MOST_WATCHED:
-                self._failed.popitem(last=False)
-
-    def succeed(self, key: object) -> None:
-        """Forget the failed attempts of a key."""
-        with self._lock:
-            self._failed.pop(key, None)
-
-
-def is_same(given: str, secret: str) -> bool:
-    """Return whether two secrets are equal, in a time that does not depend on their contents."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
-
-
-# Access
-
-
-#: Failed attempts in five minutes that are allowed to one address: for one user, and in all.
-_OF_A_USER, _IN_ALL, _SECONDS = 5, 20, 300.0
+#: Failed logins that are allowed to one address in this time.
+_ATTEMPTS, _SECONDS = 10, 300.0
 #: The files that need no session.
 STATIC = ("/static/page.css", "/static/icon.svg", "/favicon.ico")
 _CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaigns</title>
@@ -347,6 +169,30 @@ _CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaig
 A bookmark of that address works, too: the key stays the same.</p></main></html>"""
 _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaigns</title>
 <meta http-equiv="refresh" content="0;url=/"><p><a href="/">Continue</a></p></html>"""
+
+
+@dataclass
+class WebSession:
+    """A session of a browser or a program, which ends when the password of the user is changed."""
+
+    user: str
+    role: Role
+    password: str = ""
+    begun: float = field(default_factory=time.monotonic)
+    used: float = field(default_factory=time.monotonic)
+    #: The sentence about the last action, which the next page shows once, and a link with its words.
+    told: tuple[str, ...] = ()
+    #: The answers to the last forms, by a hash of the form, so that a double click has one effect.
+    done: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    #: The form of a new campaign that is not made yet, and its file.
+    upload: tuple[str, Any] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session has ended."""
+        now = time.monotonic()
+        return now - self.used > IDLE or now - self.begun > LONGEST_SESSION
 
 
 class Access:
@@ -378,69 +224,67 @@ class Access:
         self.users, self.owner, self.is_secure = users, owner, is_secure
         self.token = token or secrets.token_urlsafe(32)
         self.cookie = f"cmab-{port}"
-        self.sessions = Sessions()
+        self.sessions: dict[str, WebSession] = {}
         self._checking = threading.Lock()
-        self._of_users, self._all = Attempts(_OF_A_USER, _SECONDS), Attempts(_IN_ALL, _SECONDS)
-
-    @staticmethod
-    def is_program(request: Request) -> bool:
-        """Return whether a request has the header with a key that programs send."""
-        return request.headers.get("authorization", "").lower().startswith("bearer ")
+        self._failed: dict[str, list[float]] = {}
 
     def key_of(self, request: Request) -> str:
         """Return the key of the session of a request, from the header of a program or from the cookie."""
-        if self.is_program(request):
+        if is_program(request):
             return request.headers["authorization"].partition(" ")[2].strip()
         return request.cookies.get(self.cookie, "")
 
     def session_of(self, request: Request) -> WebSession | None:
         """Return the session of a request, or None. The role of a user is that of the file, at any time."""
         key = self.key_of(request)
-        if self.users is None and self.is_program(request) and is_same(key, self.token):
+        if self.users is None and is_program(request) and _is_same(key, self.token):
             return WebSession(self.owner, "decide")
-        session = self.sessions.find(key)
-        if session is None or self.users is None:
-            return session
+        session = self.sessions.get(key)
+        if session is None or session.is_over or not self._is_user(session):
+            self.sessions.pop(key, None)
+            return None
+        session.used = time.monotonic()
+        return session
+
+    def _is_user(self, session: WebSession) -> bool:
+        """Return whether the user of a session is in the file, with the same password, and take the role."""
+        if self.users is None:
+            return True
         try:
             user = self.users.get(session.user)
         except (OSError, ValueError):  # without a valid file, everybody is logged out
-            user = None
+            return False
         if user is None or user.password != session.password:
-            self.sessions.end(key)
-            return None
+            return False
         session.role = user.role
-        return session
+        return True
 
     def refusal(self, request: Request) -> Response | None:
         """Return the answer to a request without a session, which is the same for all addresses."""
-        if request.url.path == "/" and self.users is None and "token" in request.query_params:
-            return self.open_with_token(request)
-        if request.state.session is not None or request.url.path in STATIC:
+        path = request.url.path
+        if path == "/" and self.users is None and "token" in request.query_params:
+            if not _is_same(request.query_params["token"], self.token):
+                return HTMLResponse(_CLOSED, 403)
+            # A page that leads on, not a redirection: the browser then sends the strict cookie.
+            response = HTMLResponse(_OPENED)
+            self.give(response, self.begin(WebSession(self.owner, "decide")))
+            return response
+        is_login = self.users is not None and path in ("/login", "/api/v1/login")
+        if request.state.session is not None or path in STATIC or is_login:
             return None
-        if request.url.path in ("/login", "/api/v1/login") and self.users is not None:
-            return None
-        if request.url.path.startswith("/api/"):
+        if path.startswith("/api/"):
             return JSONResponse({"error": "A valid key is required."}, 401)
-        if self.users is None:
-            return Response(_CLOSED, 403, media_type="text/html")
-        return RedirectResponse("/login", 303)
+        return HTMLResponse(_CLOSED, 403) if self.users is None else RedirectResponse("/login", 303)
 
-    def open_with_token(self, request: Request) -> Response:
-        """Begin a session with the token of the address; the next page has an address without it."""
-        # The right token always opens the page, so that attempts of a stranger do not lock the owner out.
-        if not is_same(request.query_params["token"], self.token):
-            where = address_of(request)
-            if self._all.wait(where):
-                return PlainTextResponse("Too many failed attempts. Try again later.", 429)
-            self._all.fail(where)
-            return Response(_CLOSED, 403, media_type="text/html")
-        # A page that leads on, not a redirection: the browser then sends the strict cookie.
-        response = Response(_OPENED, media_type="text/html")
-        self.give(response, self.sessions.begin(self.owner, "decide"))
-        return response
+    def begin(self, session: WebSession) -> str:
+        """Begin a session, and return its secret key."""
+        key = secrets.token_urlsafe(32)
+        self.sessions = {each: kept for each, kept in self.sessions.items() if not kept.is_over}
+        self.sessions[key] = session
+        return key
 
-    def log_in(self, name: str, password: str, where: str) -> str:
-        """Return the key of a new session of a user, from the address `where`.
+    def log_in(self, name: str, password: str, request: Request) -> str:
+        """Return the key of a new session of a user.
 
         Raises
         ------
@@ -448,20 +292,27 @@ class Access:
             If the name or the password is wrong, or after too many failed attempts from this address.
         """
         assert self.users is not None
+        where = "" if request.client is None else request.client.host
         # One password at a time: a check takes 64 MB, and attempts at the same moment count as well.
         with self._checking:
-            self._all.check(where)
-            self._of_users.check((where, name))
+            now = time.monotonic()
+            recent = {
+                each: [at for at in times if now - at < _SECONDS] for each, times in self._failed.items()
+            }
+            self._failed = {each: times for each, times in recent.items() if times}
+            failed = self._failed.get(where, [])
+            if len(failed) >= _ATTEMPTS:
+                minutes = math.ceil((_SECONDS - (now - failed[0])) / 60.0)
+                raise Refusal(429, f"Too many failed attempts. Try again in {minutes} min.")
             try:
                 user = self.users.check(name, password)
             except (OSError, ValueError):
                 raise Refusal(503, "Nobody can log in, because the file of users is not valid.") from None
             if user is None:
-                self._all.fail(where)
-                self._of_users.fail((where, name))
+                self._failed[where] = [*failed, now]
                 raise Refusal(403, "The name or the password is wrong.")
-            self._of_users.succeed((where, name))
-        return self.sessions.begin(user.name, user.role, user.password)
+            self._failed.pop(where, None)
+        return self.begin(WebSession(user.name, user.role, user.password))
 
     def give(self, response: Response, key: str) -> None:
         """Set the cookie of a session."""
@@ -470,28 +321,27 @@ class Access:
         )
 
 
-def address_of(request: Request) -> str:
-    """Return the address of the computer that sends a request."""
-    return "" if request.client is None else request.client.host
+def is_program(request: Request) -> bool:
+    """Return whether a request has the header with a key that programs send, and browsers do not."""
+    return request.headers.get("authorization", "").lower().startswith("bearer ")
+
+
+def _is_same(given: str, secret: str) -> bool:
+    """Return whether two secrets are equal, in a time that does not depend on their contents."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
 # The guard
 
 
-_METHODS = {"GET", "HEAD", "POST"}
 #: Nothing is loaded from elsewhere, no script runs, and no other page can frame this one.
-POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none';"
-    " frame-ancestors 'none'"
-)
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
 Call = Callable[..., Awaitable[Any]]
 
@@ -517,49 +367,6 @@ class Guard:
 
     async def __call__(self, scope: dict[str, Any], receive: Call, send: Call) -> None:
         """Answer a request, or pass it on."""
-        headers = Headers(scope=scope)
-
-        async def send_with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                sent = MutableHeaders(raw=message["headers"])
-                sent.update(HEADERS)
-                if not scope["path"].startswith("/static/"):
-                    sent["Cache-Control"] = "no-store"
-                message["headers"] = sent.raw
-            await send(message)
-
-        refused = self._refusal(scope["method"], headers)
-        if refused is None:
-            request = Request(scope)
-            scope.setdefault("state", {})["session"] = self._access.session_of(request)
-            refused = self._access.refusal(request)
-        if refused is not None:
-            await refused(scope, receive, send_with_headers)
-            return
-        await self.app(scope, self._limited(receive), send_with_headers)
-
-    def _refusal(self, method: str, headers: Headers) -> Response | None:
-        """Return the refusal of a request, or None."""
-        if headers.get("host", "").lower() not in self._hosts or len(headers.getlist("host")) != 1:
-            return PlainTextResponse("This address is not served here.", 421)
-        if method not in _METHODS:
-            return PlainTextResponse("This method is not supported.", 405)
-        length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdecimal()) or int(length) > self._most:
-            return PlainTextResponse(f"The request must have at most {self._most:,} bytes.", 413)
-        if method == "POST" and not self._is_from_here(headers):
-            return PlainTextResponse("The request comes from another page.", 403)
-        return None
-
-    def _is_from_here(self, headers: Headers) -> bool:
-        """Return False if the browser says that a request comes from another page. Programs do not say."""
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return False
-        origin = headers.get("origin")
-        return origin is None or origin.lower().partition("://")[2] == headers["host"].lower()
-
-    def _limited(self, receive: Call) -> Call:
-        """Return a function that stops a body longer than allowed, also if its headers are wrong."""
         total = 0
 
         async def limited() -> Any:
@@ -570,4 +377,33 @@ class Guard:
                 raise HTTPException(413)
             return message
 
-        return limited
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                sent = MutableHeaders(raw=message["headers"])
+                sent.update(HEADERS)
+                if not scope["path"].startswith("/static/"):
+                    sent["Cache-Control"] = "no-store"
+                message["headers"] = sent.raw
+            await send(message)
+
+        refused = self._refusal(Request(scope))
+        await (self.app if refused is None else refused)(scope, limited, send_with_headers)
+
+    def _refusal(self, request: Request) -> Response | None:
+        request.state.session = None
+        if [host.lower() for host in request.headers.getlist("host")] not in [[host] for host in self._hosts]:
+            return PlainTextResponse("This address is not served here.", 421)
+        if _is_from_elsewhere(request):
+            return PlainTextResponse("The request comes from another page.", 403)
+        request.state.session = self._access.session_of(request)
+        return self._access.refusal(request)
+
+
+def _is_from_elsewhere(request: Request) -> bool:
+    """Return whether an action comes from a page of another address, which browsers say in `Origin`."""
+    if request.method != "POST" or is_program(request):
+        return False
+    origin = request.headers.get("origin")
+    if origin is None:  # a program; a request with a cookie comes from a browser
+        return bool(request.cookies)
+    return origin.lower().partition("://")[2] != request.headers.get("host", "").lower()

@@ -10,7 +10,6 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 Lines = Iterator[str]
 _EXAMPLES = """examples:
@@ -23,22 +22,18 @@ _ROLES = ("read", "report", "decide")
 def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lines]:
     """Serve the campaigns of a folder as a local web page."""
     parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "folder", type=_path, metavar="FOLDER", help="folder of campaigns, or of one campaign"
-    )
-    parser.add_argument("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
-    parser.add_argument("--users", type=_path, metavar="FILE", help="users with passwords and roles")
-    parser.add_argument("--add-user", metavar="NAME", help="add a user to the file of --users and end")
-    parser.add_argument("--role", choices=_ROLES, default="read", help="role of the new user (read)")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address (127.0.0.1)")
-    parser.add_argument(
-        "--name", action="append", default=[], metavar="HOST", help="further name of the host"
-    )
-    parser.add_argument("--certificate", type=_path, metavar="FILE", help="certificate, for other computers")
-    parser.add_argument("--key", type=_path, metavar="FILE", help="key of the certificate")
-    parser.add_argument("--max-upload", type=int, default=8, metavar="MB", help="largest upload in MB (8)")
-    parser.add_argument("--new-key", action="store_true", help="replace the key in the address of the page")
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    add = parser.add_argument
+    add("folder", type=Path, metavar="FOLDER", help="folder of campaigns")
+    add("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
+    add("--users", type=Path, metavar="FILE", help="users with passwords and roles")
+    add("--add-user", metavar="NAME", help="add a user to the file of --users and end")
+    add("--role", choices=_ROLES, default="read", help="role of the new user (read)")
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="address (127.0.0.1)")
+    add("--name", action="append", default=[], metavar="HOST", help="further name of the host")
+    add("--certificate", type=Path, metavar="FILE", help="certificate, for other computers")
+    add("--key", type=Path, metavar="FILE", help="key of the certificate")
+    add("--new-key", action="store_true", help="replace the key in the address of the page")
+    add("--open", action="store_true", help="open the page in the browser")
     return run
 
 
@@ -64,11 +59,9 @@ def run(options: argparse.Namespace) -> Lines:
     port = listening.getsockname()[1]
     key = None if users is not None else key_in(options.folder, is_new=options.new_key)
     access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
-    app = application(
-        store, access, hosts=hosts_of(options.host, port, options.name), most_bytes=options.max_upload * 2**20
-    )
+    app = application(store, access, hosts=hosts_of(options.host, port, options.name))
     scheme = "http" if options.certificate is None else "https"
-    address = f"{scheme}://{_in_address(options.host)}:{port}/"
+    address = f"{scheme}://{options.host}:{port}/"
     if users is None:
         address += f"?token={access.token}"
     yield f"The page is at {address}"
@@ -77,7 +70,18 @@ def run(options: argparse.Namespace) -> Lines:
         import webbrowser
 
         webbrowser.open(address)
-    uvicorn.Server(uvicorn.Config(app, **_settings(options))).run(sockets=[listening])
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=100,
+        lifespan="off",
+        ws="none",
+        ssl_certfile=options.certificate,
+        ssl_keyfile=options.key,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def key_in(folder: Path, *, is_new: bool = False) -> str:
@@ -116,28 +120,10 @@ def warm_up() -> None:
         folder.close()
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "log_level": "warning",
-        "server_header": False,
-        "date_header": False,
-        "proxy_headers": False,
-        "limit_concurrency": 100,
-        "timeout_keep_alive": 10,
-        "h11_max_incomplete_event_size": 32_768,
-        "lifespan": "off",
-        "ws": "none",
-        "http": "h11",
-        "ssl_certfile": options.certificate,
-        "ssl_keyfile": options.key,
-    }
-
-
 def _bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that its port is known."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port))
     except OSError as error:
         raise OSError(
             error.errno, f"port {port} of {host} cannot be used; choose another with --port"
@@ -145,17 +131,8 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, port: int, names: list[str]) -> set[str]:
-    """Return the accepted values of the header ``Host``.
-
-    Examples
-    --------
-    >>> from cmab.campaign.page.command import hosts_of
-    >>> sorted(hosts_of("127.0.0.1", 8765, []))
-    ['127.0.0.1:8765', 'localhost:8765']
-    """
-    found = {_in_address(host), *names}
-    if _is_loopback(host):
-        found |= {"localhost"}
+    """Return the accepted values of the header ``Host``."""
+    found = {host, *names, *(["localhost"] if _is_loopback(host) else [])}
     return {f"{name}:{port}".lower() for name in found} | {name.lower() for name in names}
 
 
@@ -163,31 +140,19 @@ def _check(options: argparse.Namespace) -> None:
     """Raise ``ValueError`` if the options would open the page to strangers."""
     if not 0 <= options.port <= 65_535:
         raise ValueError(f"--port must be a number from 0 to 65535, got {options.port}")
-    if not 1 <= options.max_upload <= 1_000:
-        raise ValueError(f"--max-upload must be a number from 1 to 1000, got {options.max_upload}")
     if (options.certificate is None) != (options.key is None):
         raise ValueError("--certificate and --key must be given together")
-    for file in (options.certificate, options.key):
-        if file is not None and not file.is_file():
-            raise ValueError(f"{file} must be a file")
-    try:
-        is_local = _is_loopback(options.host)
-    except ValueError:
-        raise ValueError(
-            f"--host must be an address of numbers, such as 127.0.0.1, got {options.host}"
-        ) from None
-    if not is_local and (options.users is None or options.certificate is None):
+    if not _is_loopback(options.host) and (options.users is None or options.certificate is None):
         raise ValueError(
             f"--host {options.host} lets other computers in, so it needs --users, --certificate and --key"
         )
 
 
 def _is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host).is_loopback
-
-
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    try:
+        return ipaddress.IPv4Address(host).is_loopback
+    except ValueError:
+        raise ValueError(f"--host must be an address such as 127.0.0.1, got {host}") from None
 
 
 def _add_user(options: argparse.Namespace) -> str:
@@ -211,9 +176,3 @@ def _owner() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # the user of the process has no name
         return "owner"
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
-    return Path(text)

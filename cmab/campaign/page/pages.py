@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
 
-from cmab.campaign.files import Options, clean, number_in
+from cmab.campaign.files import clean
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal, address_of
-from cmab.campaign.page.store import DAMAGED, Opened, check_title, file_name
+from cmab.campaign.page.access import Refusal
+from cmab.campaign.page.new import whole
+from cmab.campaign.page.store import DAMAGED, Opened, check_title
 from cmab.campaign.page.web import (
     Anybody,
     Context,
     Decider,
-    File,
     Reader,
-    Repeated,
     Reporter,
     attachment,
     check_mark,
     shown_error,
 )
-from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words, size_in_words
+from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, TicketError
 
-ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -41,12 +39,9 @@ _LONGEST_LIST = 5_000
 
 @ROUTER.get("/")
 def home(context: Reader) -> Response:
-    """Show the campaigns, or the only one."""
-    slugs = context.store.slugs()
-    if context.store.single:
-        return context.go(f"/c/{slugs[0]}")
+    """Show the campaigns."""
     rows: list[dict[str, Any]] = []
-    for slug in slugs:
+    for slug in context.store.slugs():
         try:
             with context.store.held(slug) as opened:
                 rounds = views.rounds_in(opened)
@@ -93,21 +88,6 @@ def state(context: Reader, slug: str) -> Response:
             outcome=outcome_in_words,
             when=views.when,
         )
-
-
-@ROUTER.get("/c/{slug}/estimates")
-def estimates(context: Reader, slug: str) -> Response:
-    """Show the table of estimates, searched and sorted."""
-    page = context.query.get("page", "1")
-    with context.store.held(slug) as opened:
-        table = views.estimates_of(
-            opened,
-            search=context.query.get("search", "")[:100],
-            sort=context.query.get("sort", "estimate"),
-            down=context.query.get("down", "1") != "0",
-            page=int(page) if page.isdecimal() and len(page) < 9 else 1,
-        )
-        return context.page("estimates.html", **views.frame(opened), tab="estimates", table=table)
 
 
 @ROUTER.get("/c/{slug}/history")
@@ -193,20 +173,10 @@ def leave_out(context: Decider, slug: str, number: int) -> Response:
         find = opened.folder.problem.names.find_all
         out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
         new = opened.folder.ask(out, instead_of=old.number, author=context.author)
-        gone = [str(name) for name in old.names if name not in new.names]
-        told = [
-            f"Round {new.number} was chosen instead of the one before, which is cancelled.",
-            *_were([name for name in gone if name in out], "was left out.", "were left out."),
-            *_were([name for name in gone if name not in out], "is replaced, too.", "are replaced, too."),
-        ]
         opened.left_out[new.number] = out
-        return context.go(f"/c/{slug}", " ".join(told))
-
-
-def _were(names: list[str], one: str, more: str) -> list[str]:
-    """Return a sentence about names; none without names."""
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    return [f"{listed} {one if len(names) == 1 else more}"] if names else []
+        told = f"{context.text('name')} was left out, and round {new.number} was chosen anew."
+        others = [str(name) for name in old.names if name not in new.names and str(name) not in out]
+        return context.go(f"/c/{slug}", told + (f" Replaced, too: {', '.join(others)}." if others else ""))
 
 
 @ROUTER.post("/c/{slug}/rounds/{number:int}/cancel")
@@ -288,10 +258,9 @@ def report(context: Reporter, slug: str, number: int) -> Response:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
         except UnreachableError as error:
             return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
-        except NewerEventsError:
+        except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
-            opened.check_newest()
             return _form(context, opened, of, shown_error(error, context.store), 400)
         done = "corrected" if of.state == "reported" else "stored"
         told = f"The report of round {number} was {done}."
@@ -326,7 +295,7 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     if count:
         if entries or unknown or nobody:
             raise ValueError("enter either names or only the number of people, not both")
-        told.count = float(_whole("the number of people", count))
+        told.count = float(whole("the number of people", count))
     elif nobody == bool(entries) and not unknown:
         raise ValueError(
             "names and nobody joined cannot both be true"
@@ -392,86 +361,6 @@ def delete(context: Decider, slug: str) -> Response:
     return context.go("/", f"{title} was deleted. Its files are still in the folder {where}.")
 
 
-# New campaigns
-
-
-@ROUTER.get("/new")
-def new(context: Decider) -> Response:
-    """Show the form of a new campaign."""
-    if context.store.single:
-        raise Refusal(404, "This page serves a single campaign.")
-    return _new_form(context)
-
-
-def _new_form(context: Context, message: str = "", status: int = 200) -> Response:
-    once = context.form.get("once") or secrets.token_hex(8)
-    form = context.form | {"once": once}
-    return context.page("new.html", status, title="New campaign", form=form, message=message)
-
-
-@ROUTER.post("/new")
-def create(context: Decider) -> Response:
-    """Make a campaign; with an error, show the form again with its contents."""
-    assert context.session is not None
-    with context.session.lock:  # a second click waits for the first one
-        if (answer := context.again()) is not None:
-            return answer
-        try:
-            options, files = _options(context)
-            slug = context.store.create(options, files, author=context.author)
-        except ValueError as error:
-            return _new_form(context, shown_error(error, context.store), 400)
-        with context.store.held(slug) as opened:
-            size = size_in_words(opened.folder)
-        told = f"The campaign was created: {size}."
-        return context.go(f"/c/{slug}", told, f"/c/{slug}/settings", "See how the file was read")
-
-
-def _options(context: Context) -> tuple[Options, dict[str, bytes]]:
-    """Return the options and the files of the form."""
-    title = clean(context.text("title"))
-    files: dict[str, bytes] = {}
-    values: dict[str, Any] = {"title": title, "events": context.store.events}
-    if context.text("kind") == "list":
-        listed = context.files.get("list")
-        data = context.text("names").encode() if listed is None else listed.data
-        if not data.strip():
-            raise ValueError("enter the names, one a line, or choose a file with them")
-        values["names"] = _add(files, File("names.csv", data), "names")
-        if context.text("largest"):
-            values["largest"] = _number("the largest result", context.text("largest"))
-    else:
-        network = context.files.get("network")
-        if network is None or not network.data.strip():
-            raise ValueError("choose the file of the network")
-        values["network"] = _add(files, network, "network")
-        values["directed"] = {"one": True, "both": False}.get(context.text("ties"))
-        values["header"] = {"yes": True, "no": False}.get(context.text("header"))
-        values |= {name: context.text(name) or None for name in ("from_column", "to_column", "weight_column")}
-    values["k"] = _whole("the number to choose", context.text("k") or "1")
-    return Options(**values), files
-
-
-def _add(files: dict[str, bytes], file: File, usual: str) -> str:
-    """Add an uploaded file under a name of ours and return the name."""
-    name = file_name(file.name, usual)
-    files[name] = file.data
-    return name
-
-
-def _number(what: str, text: str) -> float:
-    try:
-        return number_in(text)
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-
-
-def _whole(what: str, text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{what} must be a whole number, got {text[:20]}")
-    return int(text)
-
-
 # Login
 
 
@@ -485,8 +374,8 @@ def login_form(context: Anybody) -> Response:
 def login(context: Anybody) -> Response:
     """Begin a session of a user."""
     try:
-        where = address_of(context.request)
-        key = context.access.log_in(context.text("user")[:64], context.form.get("password", ""), where)
+        user, password = context.text("user")[:64], context.form.get("password", "")
+        key = context.access.log_in(user, password, context.request)
     except Refusal as refusal:
         return context.page("login.html", refusal.status, title="Log in", message=refusal.message)
     response = context.go("/")
@@ -497,7 +386,7 @@ def login(context: Anybody) -> Response:
 @ROUTER.post("/logout")
 def logout(context: Reader) -> Response:
     """End the session."""
-    context.access.sessions.end(context.access.key_of(context.request))
+    context.access.sessions.pop(context.access.key_of(context.request), None)
     response = context.go("/login" if context.access.users is not None else "/")
     response.delete_cookie(context.access.cookie)
     return response

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -13,24 +13,21 @@ from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 
 import cmab
-from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, Role, WebSession, is_same, may
+from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, Role, WebSession, may
 from cmab.campaign.page.store import Store
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: The longest body of a request, in bytes.
 MOST_BYTES = 8 * 2**20
 _MOST_FILES, _MOST_FIELDS, _MOST_DONE = 3, 2_000, 50
-#: The largest number of calls of a handler while another server adds events.
-_MOST_CALLS = 20
 CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 _WORDS = {
@@ -55,44 +52,20 @@ class File:
     data: bytes
 
 
-@dataclass
 class Context:
-    """A request with its session, its form, and the campaigns.
+    """A request with its session (None only before the login), its form, and the campaigns.
 
-    Attributes
-    ----------
-    request : Request
-        The request.
-    form : dict
-        The fields of the form.
-    lists : dict
-        All values of each field.
-    files : dict
-        The uploaded files by the name of their field.
+    `form` has the last value of each field of the form, `lists` all values, and `files` the uploaded files.
     """
 
-    request: Request
-    form: dict[str, str] = field(default_factory=dict)
-    lists: dict[str, list[str]] = field(default_factory=dict)
-    files: dict[str, File] = field(default_factory=dict)
-
-    @property
-    def session(self) -> WebSession | None:
-        """The session; None only before the login."""
-        found: WebSession | None = self.request.state.session
-        return found
-
-    @property
-    def store(self) -> Store:
-        """The campaigns."""
-        found: Store = self.request.app.state.store
-        return found
-
-    @property
-    def access(self) -> Access:
-        """The rules of access."""
-        found: Access = self.request.app.state.access
-        return found
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.session: WebSession | None = request.state.session
+        self.store: Store = request.app.state.store
+        self.access: Access = request.app.state.access
+        self.form: dict[str, str] = {}
+        self.lists: dict[str, list[str]] = {}
+        self.files: dict[str, File] = {}
 
     @property
     def author(self) -> str:
@@ -116,9 +89,7 @@ class Context:
         text = TEMPLATES.get_template(template).render(
             session=session,
             may=lambda role: session is not None and may(session.role, role),
-            csrf="" if session is None else session.csrf,
             has_users=self.access.users is not None,
-            single=self.store.single,
             done=told,
             **values,
         )
@@ -175,11 +146,8 @@ def _allowed(role: Role | None) -> Any:
         context: Context | None = getattr(request.state, "context", None)
         if context is None:
             context = request.state.context = Context(request)
-            is_form = not request.url.path.startswith("/api/")
-            if request.method == "POST" and is_form:
+            if request.method == "POST" and not request.url.path.startswith("/api/"):
                 await _read_form(context)
-            if request.method == "POST" and role is not None:
-                _check_token(context)
         return context
 
     return Depends(context_of)
@@ -203,38 +171,6 @@ async def _read_form(context: Context) -> None:
     await form.close()
 
 
-def _check_token(context: Context) -> None:
-    """Raise `Refusal` unless the request has the token of its session, which no other page can know."""
-    session = context.session
-    assert session is not None
-    if context.access.is_program(context.request):
-        return  # a browser adds no such header by itself
-    given = context.request.headers.get("x-csrf-token") or context.form.get("csrf", "")
-    if not (session.csrf and is_same(given, session.csrf)):
-        raise Refusal(403, "The form is too old. Open the page again, and repeat the action.")
-
-
-class Repeated(APIRoute):
-    """A route whose handler is called again if another server has added events since its reading.
-
-    The handler then compares the version or the mark of the request with the new events.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of a request."""
-        handler = super().get_route_handler()
-
-        async def repeated(request: Request) -> Response:
-            for _ in range(_MOST_CALLS):
-                try:
-                    return await handler(request)
-                except NewerEventsError:
-                    continue
-            raise Refusal(409, CHANGED)
-
-        return repeated
-
-
 # Errors in words
 
 
@@ -249,6 +185,8 @@ def shown_error(error: Exception, store: Store) -> str:
 def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
     if isinstance(error, Refusal):
         return error.status, error.message
+    if isinstance(error, NewerEventsError | TicketError):  # another server has acted since this one has read
+        return 409, CHANGED
     if isinstance(error, RequestValidationError):
         found = error.errors()[0]
         where = ".".join(map(str, found["loc"][1:])) or "the body"
@@ -266,20 +204,8 @@ def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
 def application(
     store: Store, access: Access, *, hosts: Collection[str], most_bytes: int = MOST_BYTES
 ) -> Guard:
-    """Return the application.
-
-    Parameters
-    ----------
-    store : Store
-        The campaigns.
-    access : Access
-        The rules of access.
-    hosts : collection of str
-        The accepted values of the header ``Host``, such as ``"127.0.0.1:8765"``.
-    most_bytes : int
-        The longest body of a request.
-    """
-    from cmab.campaign.page import api, pages
+    """Return the application, which accepts requests to `hosts`, such as ``localhost:8765``."""
+    from cmab.campaign.page import api, new, pages
 
     async def in_words(request: Request, error: Exception) -> Response:
         status, message = _status_and_words(error, store)
@@ -304,6 +230,7 @@ def application(
     app.state.store, app.state.access, app.state.most_bytes = store, access, most_bytes
     for path in STATIC:
         app.add_api_route(path, _static, include_in_schema=False, response_model=None)
+    app.include_router(new.ROUTER)
     app.include_router(pages.ROUTER)
     app.include_router(api.ROUTER)
     return Guard(app, access, hosts, most_bytes)

@@ -1,7 +1,6 @@
 """Campaigns by name: every call does what the events say, and a new process continues from them."""
 
 import shutil
-import threading
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,18 +11,17 @@ import pytest
 from cmab import (
     CTS,
     CUCB,
+    LUCB1,
     Campaign,
     Context,
-    Feedback,
     IndexPolicy,
     LinearOracle,
     ModelPolicy,
     read_campaign,
 )
 from cmab.campaign import replica as module
-from cmab.errors import NewerEventsError, NothingToUndoError
-from cmab.exploration.rejects import SuccessiveRejects
-from oracles import DegreeHeuristic, GraphicMatroid, Matching, MaxCoverage, ShortestPath, TopK
+from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError
+from oracles import DegreeHeuristic, GraphicMatroid, Matching, ShortestPath, TopK
 
 NAMES = ["ann", "bob", "cy", ("dan", 4), 5]
 
@@ -107,7 +105,7 @@ def test_a_correction_is_as_if_told_right_at_once(where, tmp_path):
     assert wrong.undo()["ticket"] == 2
     assert wrong.pending == other.pending == (2,)
     same(campaign(where), wrong)
-    with pytest.raises(ValueError, match="was reported"):
+    with pytest.raises(ValueError, match="must be reported"):
         wrong.correct({"ann": 1.0}, 2)
     assert [(e["event"], e["undone"]) for e in wrong.history()][-4:] == [
         ("tell", True),
@@ -159,30 +157,21 @@ def test_new_and_gone_arms_are_matched_when_that_is_said(path):
     same(campaign(path, accept_changes=True), before)
 
 
-@pytest.mark.parametrize(
-    "name", [b"x", float("nan"), ("ann", b"x"), ("ann", ["x"]), ["x"], {}, ("ann", TopK), "bob"]
-)
+@pytest.mark.parametrize("name", [b"x", float("nan"), ("ann", ["x"]), {}, "bob"])
 def test_a_name_that_cannot_be_stored_leaves_no_file(path, name):
     with pytest.raises(ValueError, match=r"strings, finite numbers or tuples|'bob' twice"):
         campaign(path, ["ann", name, "bob"])
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    ("learner", "wanted"),
-    [
-        (lambda: Noisy(Named(NAMES), scale=2.0), "scale 1.0 in the file, 2.0 here"),
-        (lambda: SuccessiveRejects(5, budget=50), "must be a campaign of .*Noisy"),
-        (
-            lambda: Noisy(TopK(4, k=2).named(["ann", "bob", "cy", 5])),
-            "gone .*oracle.k None in the file, 2 here",
-        ),
-    ],
-)
-def test_another_learner_is_refused(path, learner, wanted):
+def test_another_learner_is_refused(path):
     campaign(path)
-    with pytest.raises(ValueError, match=wanted):
-        Campaign(learner(), path)
+    with pytest.raises(ChangedLearnerError, match=r"scale 1.0 in the file, 2.0 here"):
+        Campaign(Noisy(Named(NAMES), scale=2.0), path)
+    with pytest.raises(ValueError, match=r"must be a campaign of .*Noisy"):
+        Campaign(CTS(Named(NAMES)), path)
+    with pytest.raises(TypeError, match="must not be an explorer"):
+        Campaign(LUCB1(TopK(5, k=1), delta=0.1), path.with_name("other.db"))
 
 
 def test_contexts_are_stored_by_name(path):
@@ -213,38 +202,24 @@ def test_features_are_stored_for_the_chosen_arms_only(path):
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted"),
+    ("report", "wanted"),
     [
-        ({"zoe": 1.0}, "known, got 'zoe'"),
-        ({(4, "dan"): 1.0}, r"did you mean \('dan', 4\)"),
-        ({"ann": 7.0}, "must lie in"),
-        ({"cy": 1.0}, r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got also \['cy'\]"),
-        ({"ann": "x"}, "real numbers"),
-        (["ann"], "list of such pairs, got 'ann'"),
-        ([("ann", 1.0, 3)], "list of such pairs"),
+        ([{"zoe": 1.0}], "known, got 'zoe'"),
+        ([{(4, "dan"): 1.0}], r"did you mean \('dan', 4\)"),
+        ([{"ann": 7.0}], "must lie in"),
+        ([{"cy": 1.0}], r"ticket 0, \['ann', \('dan', 4\)\], can trigger, got also \['cy'\]"),
+        ([{"ann": None}], "leave out unobserved outcomes"),
+        ([["ann"]], "list of such pairs, got 'ann'"),
+        ([], r"got neither; outcomes=\{\} reports"),
+        ([{}, "0"], "ticket must be"),
     ],
 )
-def test_a_refused_report_changes_nothing(path, told, wanted):
+def test_a_refused_report_changes_nothing(path, report, wanted):
     running = campaign(path, support=(0.0, 1.0))
     running.ask(available=["ann", ("dan", 4)])
     with pytest.raises(ValueError, match=wanted):
-        running.tell(told, 0)
+        running.tell(*report)
     assert (running.n_events, running.pending) == (2, (0,))
-
-
-def test_what_is_no_report_is_refused_in_words(path):
-    running = campaign(path)
-    request = running.ask()
-    with pytest.raises(ValueError, match=r"got neither; outcomes=\{\} reports"):
-        running.tell(ticket=request)
-    with pytest.raises(ValueError, match="reward must be part of the Feedback"):
-        running.tell(Feedback(request.ticket, [1.0, 1.0]), request, reward=1.0)
-    running.tell({}, request)
-    for ticket in ([0], "0", None, np.float64(0.0), False):
-        with pytest.raises(ValueError, match="ticket must be"):
-            running.correct({}, ticket)
-    with pytest.raises(TypeError, match="an oracle such as"):
-        Campaign(nx.Graph([(0, 1)]), path.with_name("other.db"))
 
 
 def test_tickets_expire_and_late_reports_are_learned(path):
@@ -298,55 +273,16 @@ def test_signatures_share_the_events(path):
         running.signed("a\nb")
 
 
-def test_threads_share_a_campaign(path):
-    running, numbers = campaign(path), []
-
-    def serve():
-        for _ in range(10):
-            request = running.ask()
-            numbers.append(request.number)
-            running.tell({request.names[0]: 1.0}, request)
-
-    threads = [threading.Thread(target=serve) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(numbers) == list(range(30))
-    same(campaign(path), running)
-
-
-def test_explorers_and_their_batches(path):
-    running = Campaign(SuccessiveRejects(4, budget=60), path, rng=0)
-    while not running.is_done:
-        request = running.ask()
-        draws = {arm: [float((arm + j) % 2) for j in range(request.ticket.pulls)] for arm in request}
-        running.tell({arm: d if len(d) > 1 else d[0] for arm, d in draws.items()}, request)
-    again = Campaign(SuccessiveRejects(4, budget=60), path)
-    assert again.is_done
-    assert again.recommend() == running.recommend()
-
-
-def test_coverage_is_reported_by_edges(path):
-    graph = nx.Graph()
-    graph.add_nodes_from(["news", "blog"], bipartite=0)
-    graph.add_nodes_from(["ann", "bob"], bipartite=1)
-    graph.add_edges_from([("news", "ann"), ("news", "bob"), ("blog", "bob")])
-    running = Campaign(Noisy(MaxCoverage(graph, 2), scale=0.0), path, rng=0)
-    running.tell({("news", "bob"): 1.0}, running.ask())
-    assert running.state.counts.tolist() == [0, 1, 0]
-
-
 def grid(turned):
     """A square with a diagonal, its edges and their ends in two orders."""
     edges = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("b", "d")]
     return nx.Graph([(v, u) for u, v in reversed(edges)] if turned else edges)
 
 
-def parallel(turned, kind):
+def parallel(turned):
     """Two ties of different kinds between the same people, and one more."""
     edges = [("a", "b", "calls"), ("a", "b", "mails"), ("b", "c", "calls")]
-    graph = kind()
+    graph = nx.MultiGraph()
     graph.add_edges_from(edges[::-1] if turned else edges)
     return graph
 
@@ -357,9 +293,7 @@ ORDERS = {
     "tree": lambda turned: GraphicMatroid(grid(turned)),
     "route": lambda turned: ShortestPath(grid(turned), "a", "c"),
     "influence": lambda turned: DegreeHeuristic(nx.DiGraph(grid(turned)), 1),
-    "parallel": lambda turned: DegreeHeuristic(parallel(turned, nx.MultiDiGraph), 1),
-    "both ways": lambda turned: DegreeHeuristic(parallel(turned, nx.MultiGraph), 1),
-    "keys of a tree": lambda turned: GraphicMatroid(parallel(turned, nx.MultiGraph)),
+    "both ways": lambda turned: DegreeHeuristic(parallel(turned), 1),
 }
 
 
@@ -416,10 +350,10 @@ def test_a_name_can_be_forgotten(path):
     running.forget("ann")
     assert not any(b'"ann"' in file.read_bytes() for file in path.parent.iterdir())
     running.ask()
-    assert running.history()[1]["names"] == ("(forgotten 0)", "bob")
+    assert running.history()[1]["names"] == ("(forgotten 4)", "bob")
     running.close()
     assert "ann" not in str(read_campaign(path).rows())
-    with pytest.raises(ValueError, match=r"new \(\['ann'\]\).*gone \(\['\(forgotten 0\)'\]\)"):
+    with pytest.raises(ValueError, match=r"new \(\['ann'\]\).*gone \(\['\(forgotten 4\)'\]\)"):
         campaign(path)
     assert campaign(path, NAMES[1:], accept_changes=True).state.counts.sum() == 0
     with pytest.raises(ValueError, match="must be a name of the campaign, got 'zoe'"):
@@ -434,7 +368,7 @@ def test_the_rounds_can_be_exported_and_read(path, tmp_path):
     assert [row.state for row in table] == ["pending", "told", "pending", "pending"]
     assert table.choices == NAMES
     assert table.statistics(Named(NAMES)).counts.tolist() == running.state.counts.tolist()
-    for name in ("rounds.csv", "rounds.parquet", "events.jsonl"):
+    for name in ("rounds.csv", "events.jsonl"):
         running.export(tmp_path / name)
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) == len(running.history())
     with pytest.raises(ValueError, match="must end with"):

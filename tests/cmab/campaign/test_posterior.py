@@ -189,19 +189,6 @@ def test_means_from_steps_agree_with_maximum_likelihood():
     assert (np.abs(np.mean(means, axis=0) - estimates) < 1.0 * np.std(means, axis=0) + 0.01).all()
 
 
-@pytest.mark.slow
-def test_who_joined_tells_most_of_what_all_arcs_tell():
-    rng = np.random.default_rng(3)
-    tails, heads, truth, cascades, _ = simulated(rng, 20, 80, 60, 2, 1.0, 4.0)
-    chain = chain_over(tails, heads, 20, cascades, BetaPrior(np.full(80, 1.0), np.full(80, 4.0)))
-    chain.settle(rng)
-    mean = np.zeros(80)
-    for _ in range(300):
-        chain.run(1, rng)
-        mean += (1.0 + chain.won) / (5.0 + chain.won + chain.lost) / 300
-    assert np.sqrt(((mean - truth) ** 2).mean()) < 0.85 * np.sqrt(((truth - 0.2) ** 2).mean())
-
-
 @pytest.mark.parametrize("shape", ["path", "circle", "star", "ladder"])
 def test_large_rounds_keep_their_constraint(shape):
     """A long path, whose people have one way to join, a circle in both directions, and others."""

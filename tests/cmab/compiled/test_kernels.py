@@ -1,46 +1,25 @@
 """The way to numba: caching that notices edits, fall-backs, and the same answers without compilation."""
 
-import ctypes
 import importlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from cases import POLICIES
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from places import ROOT
 
-from cmab.compiled import call_kernel, kernel, keyed_uniforms
+from cmab.compiled import kernel, keyed_uniforms
 from cmab.selection import renew_top_k, top_k
 
 TOP = """
 import numpy as np
 from oracles import TopK
 print(TopK(6, 2).solve(np.array([0.1, 0.9, 0.5, 0.9, 0.2, 0.3]), np.random.default_rng(0)))
-"""
-
-# Every enrolled policy on two distributions, by what it plays.
-RUNS = """
-import sys, warnings
-warnings.simplefilter("error")
-sys.path[:0] = ["tests", "tests/support"]
-import numpy as np
-from cases import POLICIES
-from cmab import simulate
-from instances import BernoulliArms, GaussianArms, SemiBandit
-from oracles import TopK
-for sense in ("max", "min"):
-    oracle = TopK(8, 3, sense=sense)
-    for arms in (BernoulliArms(np.linspace(0.1, 0.9, 8)), GaussianArms(np.linspace(0.1, 0.9, 8), 0.3)):
-        for case in POLICIES:
-            result = simulate(case.make(oracle), SemiBandit(arms, oracle), 150, checkpoints=[50, 150], rng=3)
-            print(sense, case.name, result.path, result.expected_rewards.round(9).tolist())
 """
 
 
@@ -103,13 +82,6 @@ def test_the_same_answers_without_compilation():
     assert run(TOP, NUMBA_DISABLE_JIT="1") == run(TOP) == "[1 3]"
 
 
-@pytest.mark.slow
-def test_the_same_runs_without_compilation():
-    interpreted, compiled = run(RUNS, NUMBA_DISABLE_JIT="1"), run(RUNS)
-    assert interpreted == compiled
-    assert len(compiled.splitlines()) == 4 * len(POLICIES)
-
-
 @kernel
 def divide(x, out, rng):
     out[0] += 1.0
@@ -170,33 +142,3 @@ def test_lean_kernels_make_no_array_and_call_lean_ones_only():
         assert not MAKERS & set(called), dispatcher
         others = [names[name] for name in called if hasattr(names.get(name), "py_func")]
         assert all(map(is_lean, others)), (dispatcher, others)
-
-
-@kernel
-def one_array(send, number):
-    send(number)
-    return np.zeros(2)
-
-
-@kernel
-def two_arrays(send, number):
-    send(number)
-    return np.zeros(2), np.ones(2)
-
-
-@kernel
-def a_number(send, number):
-    send(number)
-    return 1
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="raise is called in the C library of the process")
-@pytest.mark.parametrize("function", [one_array, two_arrays, a_number])
-def test_ctrl_c_during_a_kernel_is_a_keyboard_interrupt(function):
-    """Arrays of a returned tuple are made in Python code, where the interrupt takes effect first."""
-    send = ctypes.CDLL(None)["raise"]
-    send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
-    call_kernel(function, send, 0)  # signal 0 is none
-    with pytest.raises(KeyboardInterrupt):
-        call_kernel(function, send, int(signal.SIGINT))
-    call_kernel(function, send, 0)

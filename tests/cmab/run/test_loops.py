@@ -1,10 +1,7 @@
 """All loops compute the same run, and only rules that belong together are fused."""
 
 import contextlib
-import importlib
 import signal
-import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,20 +13,17 @@ from scipy.stats import norm
 from cmab import CTS, CUCB, ESCB, SimulationInterrupted, simulate
 from cmab.bounds.radii import LogRadius
 from cmab.compiled import (
-    SOLVE,
     Kernel,
     compiled_form,
     interpret,
     keyed_uniform,
     keyed_uniforms,
-    loop_kernel,
     normal_quantile,
     play_kernel,
-    types,
 )
 from cmab.policies.ucb import LLR
 from cmab.run import loops
-from cmab.run.loops import CompiledLoop, best_candidates, compiled_run
+from cmab.run.loops import CompiledLoop, compiled_run
 from cmab.run.simulate import _blank
 from instances import BernoulliArms, GaussianArms, SemiBandit
 from oracles import TopK
@@ -161,16 +155,6 @@ def test_an_overridden_rule_is_not_fused_away():
     ]
 
 
-def test_priors_for_each_arm_are_fused_too():
-    def make(oracle):
-        weights = np.arange(30.0) % 3
-        return CUCB(oracle, prior_mean=np.linspace(0, 1, 30), prior_weight=weights)
-
-    fused, mixed, plain = all_paths(make, ARMS["bernoulli"], horizon=200)
-    assert (fused.path, mixed.path) == ("compiled", "mixed")
-    assert np.array_equal(fused.rewards, plain.rewards)
-
-
 def test_normal_quantiles_match_scipy():
     uniforms = np.concatenate([keyed_uniforms(1, np.arange(10_000)), [0.0], 2.0 ** -np.arange(1, 53)])
     ours = np.array([normal_quantile(u) for u in uniforms])
@@ -254,17 +238,6 @@ def test_looking_at_few_arms_gives_the_run_of_a_full_scan(case, k, monkeypatch):
         assert np.array_equal(getattr(runs[0].states[0], name), getattr(runs[1].states[0], name)), name
 
 
-def test_few_arms_are_looked_at_in_most_rounds():
-    """Each row by itself: the places of the best candidates, and whether anything outside could tie."""
-    averages, counts = np.array([0.9, 0.5, 0.7, 0.7]), np.ones(4, np.int64)
-    values, places, candidates = np.empty(4), np.arange(2), np.array([0, 3, 5, 8, 6])
-    for bound, expected in ((0.6, True), (0.7, True), (0.71, False)):
-        found = best_candidates(counts, averages, candidates, bound, 0.0, 1.0, values, places)
-        assert (found, places.tolist()) == (expected, [0, 2])
-    candidates[4] = 4
-    assert not best_candidates(counts, averages, candidates, 0.7, 0.0, 1.0, values, places)
-
-
 def test_what_an_oracle_raises_gets_through_the_compiled_loop():
     oracle = Failing(30, 4)
     oracle.error = ZeroDivisionError("no spread")
@@ -292,25 +265,6 @@ def setting(oracle):
     return CUCB(oracle), SemiBandit(ARMS["bernoulli"], TopK(30, 4)), 100
 
 
-@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
-def test_both_forms_of_an_oracle_agree(case):
-    """The compiled rule gives the very answer of `solve`, on random and on tied means."""
-    oracle = case.make()
-    form = compiled_form(oracle)
-    if form is None:
-        pytest.skip("only a Python form")
-    rng, out = np.random.default_rng(0), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
-    for trial in range(300):
-        levels = np.linspace(case.low, case.high, 2 + trial % 5)
-        means = (
-            rng.choice(levels, oracle.n_arms)
-            if trial % 2
-            else rng.uniform(case.low, case.high, oracle.n_arms)
-        )
-        size = form.function(means, form.integers, form.reals, out)
-        assert np.array_equal(out[:size], oracle.solve(means, rng))
-
-
 @pytest.mark.parametrize("n_arms", [30, 1000])
 @pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
 def test_a_compiled_round_allocates_nothing(case, n_arms):
@@ -335,49 +289,6 @@ def test_a_compiled_round_allocates_nothing(case, n_arms):
     assert 0 < made[1] == made[2]
 
 
-@loop_kernel(types.void(types.FunctionType(SOLVE), *SOLVE.args, types.int64))
-def ask_again(solve, means, integers, reals, out, calls):
-    """Call the compiled form of an oracle many times."""
-    for _ in range(calls):
-        solve(means, integers, reals, out)
-
-
-@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
-def test_a_compiled_oracle_allocates_nothing(case):
-    """As many allocations of compiled code for 600 calls as for 100."""
-    oracle, made = case.make(), []
-    form = compiled_form(oracle)
-    if form is None:
-        pytest.skip("no compiled form")
-    # As long as the loop's buffer.
-    means, out = np.full(oracle.n_arms, 0.5), np.empty(max(oracle.n_choices, oracle.n_arms), np.int64)
-    ask_again(*form[:1], means, form.integers, form.reals, out, 1)
-    _nrt_python.memsys_enable_stats()
-    try:
-        for calls in (100, 600):
-            before = rtsys.get_allocation_stats().alloc
-            ask_again(*form[:1], means, form.integers, form.reals, out, calls)
-            made.append(rtsys.get_allocation_stats().alloc - before)
-    finally:
-        _nrt_python.memsys_disable_stats()
-    assert made[0] == made[1]
-
-
-@pytest.mark.parametrize("oracle", [TopK(1000, 10), PlainTopK(1000, 10)], ids=["compiled", "mixed"])
-def test_memory_does_not_grow_with_the_rounds(oracle):
-    """Records at checkpoints and final states only; so 10^7 rounds x 100 replications stay below 1 GB."""
-    environment, peaks = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 1000)), oracle), {}
-    for rounds, replications in ((100, 1), (1000, 1), (4000, 1), (1000, 5)):
-        tracemalloc.start()
-        points = np.unique(np.linspace(1, rounds, 100).astype(int))
-        simulate(CUCB(oracle), environment, rounds, replications=replications, checkpoints=points, rng=0)
-        peaks[rounds, replications] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert abs(peaks[4000, 1] - peaks[1000, 1]) < 20_000
-    each = (peaks[1000, 5] - peaks[1000, 1]) / 4
-    assert peaks[4000, 1] + 99 * each < 20e6
-
-
 @pytest.mark.slow
 def test_ten_million_updates_keep_the_mean():
     """The running mean of 0s and 1s against their exact count, to 1e-12 relative; counters do not wrap."""
@@ -389,64 +300,3 @@ def test_ten_million_updates_keep_the_mean():
     exact = result.rewards[0, 0] / horizon
     assert abs(stats.means[0] - exact) < 1e-12 * exact
     assert abs(stats.variances[0] - exact * (1 - exact)) < 1e-7
-
-
-SPOILT = """
-import numpy as np
-from cmab import CompiledIndexPolicy, LinearOracle
-from cmab.compiled import Kernel, index_kernel, solve_kernel
-
-@index_kernel
-def spoilt(counts, means, deviations, memory, t, reals, rng, out):
-    for i in range(counts.shape[0]):
-        out[i] = reals[1] if t == reals[0] and i == 1 else means[i]
-
-class Spoilt(CompiledIndexPolicy):
-    rounds, value = 0, 0.0
-    def rule(self):
-        return spoilt
-    def parameters(self):
-        return np.array([self.rounds, self.value])
-
-@solve_kernel
-def some(means, integers, reals, out):
-    out[0] = np.argmax(means)
-    integers[0] += 1
-    return 1 if integers[0] < 50 else -1
-
-class Some(LinearOracle):
-    n_arms = 4
-    def solve(self, means, rng):
-        return np.array([np.argmax(means)])
-    def is_feasible(self, super_arm):
-        return len(super_arm) == 1
-    def kernel(self):
-        return Kernel(some, np.zeros(1, np.int64))
-"""
-
-
-@pytest.fixture(scope="module")
-def spoilt(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spoilt")
-    (folder / "spoilt_rules.py").write_text(SPOILT, encoding="utf-8")
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("spoilt_rules")
-    sys.path.remove(str(folder))
-
-
-@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
-def test_a_compiled_rule_of_users_with_indices_that_are_no_numbers(spoilt, value):
-    """A compiled oracle looks at no number: the run went on, with an answer to nan."""
-    oracle = TopK(4, 2)
-    policy = type("Late", (spoilt.Spoilt,), {"rounds": 30, "value": value})(oracle)
-    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
-    with pytest.raises(ValueError, match=f"indices must be finite, got {value} for base arm 1 in round 30"):
-        simulate(policy, environment, horizon=100, rng=0)
-    assert simulate(policy, environment, horizon=29, rng=0).path == "compiled"
-
-
-def test_a_compiled_oracle_that_finds_nothing_ends_the_run_with_an_error(spoilt):
-    oracle = spoilt.Some()
-    environment = SemiBandit(BernoulliArms([0.2, 0.9, 0.1, 0.3]), oracle)
-    with pytest.raises(ValueError, match="negative size in round 50"):
-        simulate(CUCB(oracle), environment, horizon=100, rng=0)

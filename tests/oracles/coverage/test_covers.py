@@ -1,6 +1,4 @@
-"""Covers with limits and without: enumeration, greedy, local search and branch and bound, refusals."""
-
-from itertools import chain, combinations
+"""Covers with limits and without: enumeration, greedy, and branch and bound, refusals."""
 
 import networkx as nx
 import numpy as np
@@ -9,27 +7,9 @@ from refusals import refused
 
 from oracles import SetCover, SolverError, VertexCover
 from oracles.anytime import Clock
-from oracles.covers import improved, independent
+from oracles.covers import independent
 
 RNG = np.random.default_rng
-
-
-def least(costs, sets, n_elements):
-    """The least cost of a cover, by enumeration."""
-    every = chain.from_iterable(combinations(range(len(sets)), size) for size in range(len(sets) + 1))
-    covers = (arms for arms in every if len(set().union(*(sets[arm] for arm in arms))) == n_elements)
-    return min(costs[list(arms)].sum() for arms in covers)
-
-
-def random_costs(n, rng):
-    return [
-        np.ones(n),
-        rng.random(n),
-        rng.normal(size=n),
-        rng.choice([0.0, 0.5, 1.0], n),
-        rng.random(n) * 1e-300,
-        0.5 + 1e-3 * rng.random(n),
-    ]
 
 
 @pytest.mark.parametrize("density", [0.1, 0.5, 0.9])
@@ -52,35 +32,11 @@ def test_independent_sets_by_cliques_of_the_complement(density):
                 np.zeros(n, bool),
                 most,
                 Clock(None),
-                0.0,
             )
             assert not joined[np.ix_(found, found)].any()
             assert weights[found].sum() <= best <= bound + 1e-9
             assert not is_over or weights[found].sum() == best == bound
         assert is_over
-
-
-def test_an_interrupted_search_returns_what_it_has():
-    graph = nx.gnm_random_graph(150, 900, seed=3)
-    oracle = VertexCover(graph)
-    greedy, _ = oracle._greedily(np.ones(150))
-    same = improved(oracle._incidence, np.ones(150), greedy, 0.0, Clock(0.0))
-    assert np.array_equal(same, greedy)
-
-
-def test_local_search_does_not_break_covers():
-    """From any cover, with costs of every kind, it returns a cover that costs no more."""
-    rng = RNG(2)
-    for trial in range(30):
-        sets = [np.flatnonzero(rng.random(60) < 0.1).tolist() for _ in range(80)]
-        sets[0] = sorted(set(range(60)) - set().union(*map(set, sets[1:]))) + sets[0]
-        oracle = SetCover([sorted(set(own)) for own in sets])
-        for costs in random_costs(80, rng)[: 4 if trial else 6]:
-            start = np.ones(80, bool)
-            best = improved(oracle._incidence, costs, start, -np.inf, Clock(None), 2000)
-            assert oracle.is_feasible(np.flatnonzero(best))
-            assert costs[best].sum() <= costs[start].sum() + 1e-12
-            assert start.all()
 
 
 def test_limits_end_a_search():

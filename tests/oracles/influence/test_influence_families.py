@@ -22,9 +22,9 @@ from oracles import (
     AdaptiveInfluence,
     BudgetedInfluence,
     DeadlineInfluence,
-    IndependentTriggering,
     InfluenceMaximization,
     TriggeringInfluence,
+    TriggeringModel,
 )
 from oracles.influence import cover as _choosing
 from oracles.influence import sampling as _threads
@@ -132,9 +132,9 @@ def test_sentinels_stay_where_they_cost_nothing(monkeypatch):
     assert 3 * usual.edges_examined < plain.edges_examined
 
 
-class Coins(IndependentTriggering):
-    def triggering_set(self, graph, arcs, means, rng):
-        return rng.random(len(arcs)) < means[arcs]
+class Coins(TriggeringModel):
+    def live_arcs(self, graph, means, rng):
+        return rng.random(graph.n_arcs) < means
 
 
 def searchers(graph, search=USUAL, **options):

@@ -78,14 +78,6 @@ def test_free_arms_alone():
     assert PuLPOracle(problem, x).solve(np.array([-0.5, 0.5]), RNG).tolist() == [0]
 
 
-def test_variables_of_another_model_are_refused():
-    """Although their names and numbers are those of variables of this one."""
-    problem, _ = model()
-    _, others = model("other")
-    with pytest.raises(ValueError, match="distinct variables of problem"):
-        PuLPOracle(problem, others)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -46,7 +46,6 @@ def test_values_and_bounds_by_enumeration(monkeypatch, way):
     if way == "integers":
         monkeypatch.setattr(_steiner_steps, "_ROOTS", 1)
         monkeypatch.setattr(_steiner_search.Search, "exclude_by", lambda search, slack, root, bound: None)
-        monkeypatch.setattr(_steiner_search.Search, "offer", lambda search, chosen, *_: search.keep(chosen))
     limits = {"gap": 0.1}, {"time_limit": 0.0}, {"method": "approximate"}
     limits += ({"time_limit": 60.0, "node_limit": 0, "on_limit": "best"},)
     for graph, terminals, costs in instances(300 if way == "usual" else 100):

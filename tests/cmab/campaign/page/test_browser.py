@@ -83,15 +83,62 @@ def told(browser):
 
 def new_campaign(browser, served, folder, title):
     """Make a campaign with clicks, and return its address."""
-    file = folder / "friends.csv"
-    file.write_text(NETWORK, encoding="utf-8")
     browser.get(served.base)
     click(browser, "New campaign")
     fill(browser, "Title", title)
-    fill(browser, "File of the network", str(file))
+    fill(browser, "File of the network", written(folder, NETWORK))
+    click(browser, "Show what is read")
+    assert told(browser) == "8 people, 9 ties"
     click(browser, "Create the campaign")
-    assert "was created: 8 people, " in told(browser)
+    assert told(browser) == f"The campaign {title} was created."
     return browser.current_url
+
+
+def written(folder, text):
+    """Write a file to upload, and return its path."""
+    file = folder / "friends.csv"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+FORM = (
+    "Timestamp,Your name,Who do you talk to?,hours\n2024-03-06 09:08,Ann Lee,Bob,3\n"
+    '2024-03-06 09:10,bob,"Cy, Dan",1\n2024-03-06 09:12,Eve,,2\n'
+)
+
+
+def test_a_new_campaign_shows_all_errors_and_what_was_read(browser, served, tmp_path):
+    """Three errors at once, the corrected form with the kept file, another column, and the campaign."""
+    browser.get(f"{served.base}/new")
+    by(browser, "#k").clear()
+    fill(browser, "How many to choose", "many")
+    click(browser, "Show what is read")
+    errors = texts(browser, "[role=alert] li")
+    assert len(errors) == 3 and "title" in errors[0] and "many" in errors[1] and "file" in errors[2]
+    fill(browser, "Title", "A form")
+    fill(browser, "File of the network", written(tmp_path, FORM))
+    by(browser, "#k").clear()
+    fill(browser, "How many to choose", "9")
+    click(browser, "Show what is read")
+    assert texts(browser, "[role=alert] li") == ["K must be at most the number of names, 5, got 9."]
+    assert "friends.csv is kept" in by(browser, "main").text
+    by(browser, "#k").clear()
+    fill(browser, "How many to choose", "2")
+    click(browser, "Show again")
+    assert told(browser) == "5 people, 3 ties"
+    heads = [text.split("\n") for text in texts(browser, "thead th")]
+    assert [kind for _, kind in heads] == ["not used", "person", "person", "weight"]
+    assert texts(browser, "tbody tr")[0].endswith("Ann Lee Bob 3")
+    assert "1 name has no tie." in texts(browser, "main li")
+    fill(browser, "Column of the second person", "hours")
+    click(browser, "Create the campaign")  # the columns have changed, so they are shown first
+    assert [kind.split("\n")[1] for kind in texts(browser, "thead th")][2:] == ["not used", "person"]
+    fill(browser, "Column of the second person", "found from the file")
+    click(browser, "Show again")
+    click(browser, "Create the campaign")
+    assert told(browser) == "The campaign A form was created."
+    click(browser, "Settings")
+    assert "5 people, 3 ties" in by(browser, "main").text
 
 
 def report(browser, n=1):
@@ -118,7 +165,7 @@ def test_each_action_with_clicks(browser, served, tmp_path):
     assert told(browser) == "Round 1 was chosen."
     first = asked(browser)[0]
     click(browser, "Leave out")
-    assert f"{first} was left out." in told(browser) and first not in asked(browser)
+    assert f"{first} was left out, and" in told(browser) and first not in asked(browser)
     assert by(browser, "h1").text == "Round 1" and f"Left out: {first}" in by(browser, "main").text
     names = report(browser, 1)
     assert "The report of round 1 was stored." in told(browser)
@@ -154,7 +201,7 @@ def test_each_action_with_clicks(browser, served, tmp_path):
     click(browser, "Add the tie")
     assert told(browser) == "The tie of Ann and Emil was added."
     click(browser, "Export")
-    for name in ("Estimates", "History", "State"):
+    for name in ("History", "State"):
         click(browser, name)
         assert name in by(browser, "h1").text
     click(browser, "Settings")
@@ -243,26 +290,30 @@ def test_nothing_needs_javascript_or_a_mouse(browser, spring):
 PAGES = [
     "",
     "/state",
-    "/estimates",
     "/history",
     "/export",
     "/print",
     "/settings",
     "REPORT",
     "NEW",
+    "READ",
     "HOME",
 ]
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_accessibility_and_width(browser, served, spring, path):
+def test_accessibility_and_width(browser, served, spring, path, tmp_path):
     axe = Path(pytest.importorskip("axe_core_python").__file__).parent / "axe.min.js"
     special = {"NEW": f"{served.base}/new", "HOME": served.base}
     if path == "REPORT":
         browser.get(spring)
         special["REPORT"] = by(browser, "a.main[href$='/report']").get_attribute("href")
     browser.get_log("browser")
-    browser.get(special.get(path, f"{spring}{path}"))
+    browser.get(special.get(path, f"{served.base}/new" if path == "READ" else f"{spring}{path}"))
+    if path == "READ":
+        fill(browser, "Title", "A form")
+        fill(browser, "File of the network", written(tmp_path, FORM))
+        click(browser, "Show what is read")
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
     elsewhere = "e => new URL(e.name).origin != location.origin"
     assert not browser.execute_script(f"return performance.getEntriesByType('resource').filter({elsewhere})")
@@ -298,27 +349,21 @@ def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, serv
 
     graph = nx.planted_partition_graph(6, 20, 0.18, 0.008, seed=5)
     rows = "".join(f"Person {a},Person {b}\n" for a, b in graph.edges)
-    place = new_campaign_of(browser, served, tmp_path, rows)
+    browser.get(f"{served.base}/new")
+    fill(browser, "Title", "Many")
+    fill(browser, "File of the network", written(tmp_path, f"name_1,name_2\n{rows}"))
+    by(browser, "#k").clear()
+    fill(browser, "How many to choose", "5")
+    click(browser, "Show what is read")
+    click(browser, "Create the campaign")
     click(browser, "Choose 5 people")
     labels = browser.execute_script(
         "return [...document.querySelectorAll('svg text')].map(e => e.getBoundingClientRect().toJSON())"
     )
     people = set().union(*graph.edges)
-    assert len(browser.find_elements("css selector", "circle > title")) == len(people) and place
+    assert len(browser.find_elements("css selector", "circle > title")) == len(people)
     assert 5 <= len(labels) <= 13
     for at, one in enumerate(labels):
         for other in labels[:at]:
             apart = one["right"] < other["left"] or other["right"] < one["left"]
             assert apart or one["bottom"] < other["top"] + 6 or other["bottom"] < one["top"] + 6
-
-
-def new_campaign_of(browser, served, folder, rows):
-    file = folder / "many.csv"
-    file.write_text(f"name_1,name_2\n{rows}", encoding="utf-8")
-    browser.get(f"{served.base}/new")
-    fill(browser, "Title", "Many")
-    fill(browser, "File of the network", str(file))
-    by(browser, "#k").clear()
-    fill(browser, "How many to choose", "5")
-    click(browser, "Create the campaign")
-    return browser.current_url

@@ -63,18 +63,6 @@ def test_without_the_token_nothing_is_told(page, spring, stranger):
     assert "set-cookie" not in stranger.get("/?token=").headers
 
 
-def test_tokens_cannot_be_guessed_for_long(page, stranger):
-    from cmab.campaign.page.access import Access
-
-    fresh = Access(None, owner="owner", port=1)
-    assert (
-        len({Access(None, owner="owner", port=1).token for _ in range(20)}) == 20 and len(fresh.token) >= 43
-    )
-    answers = [stranger.get(f"/?token={at}").status_code for at in range(60)]
-    assert answers[-1] == 429
-    assert stranger.get(f"/?token={page.access.token}").status_code == 200  # the owner is not locked out
-
-
 def test_the_cookie_is_for_this_page_only(page):
     cookie = page.client.get(f"/?token={page.access.token}").headers["set-cookie"].casefold()
     assert "httponly" in cookie and "samesite=strict" in cookie and "8765" in cookie
@@ -87,29 +75,19 @@ def test_foreign_hosts_reach_nothing(page, spring, host):
     assert answer.status_code == 421 and SECRET not in answer.text
 
 
-FOREIGN = [
-    {"Origin": "http://evil.example"},
-    {"Origin": "null"},
-    {"Origin": "http://127.0.0.1:9999"},
-    {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site"},
-]
-CREDENTIALS = [{"Authorization": text} for text in ("Basic dTpw", "Bearer", "Digest x", "Bearer wrong")]
+FOREIGN = ["http://evil.example", "null", "http://127.0.0.1:9999", None]
 
 
-@pytest.mark.parametrize(
-    ("headers", "csrf"),
-    [(headers, "right") for headers in FOREIGN]
-    + [({}, csrf) for csrf in (None, "", "x", "é")]
-    + [(headers, None) for headers in CREDENTIALS],
-)
-def test_forms_of_other_pages_or_without_the_token_of_the_session_are_refused(page, spring, headers, csrf):
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_forms_of_other_pages_are_refused(page, spring, origin):
     before = files_in(page.store.root)
-    data = page.fields(spring, f"{spring}/choose")
-    data = data | ({} if csrf == "right" else {"csrf": csrf or ""})
-    if csrf is None:
-        del data["csrf"]
-    assert page.client.post(f"{spring}/choose", data=data, headers=headers).status_code == 403
+    request = page.client.build_request(
+        "POST", f"{spring}/choose", data=page.fields(spring, f"{spring}/choose")
+    )
+    del request.headers["origin"]
+    if origin is not None:
+        request.headers["origin"] = origin
+    assert page.client.send(request).status_code == 403
     assert files_in(page.store.root) == before
 
 
@@ -126,21 +104,24 @@ def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
     assert re.findall(r'(?:src|href)="(?:https?:)?//', page.get(spring).text) == []
 
 
-def test_sessions_end(page, spring):
-    sessions, now = page.access.sessions, [0.0]
-    clock, sessions._clock = sessions._clock, lambda: now[0]
-    try:
-        key = sessions.begin("owner", "decide")
-        for minute in range(0, 700, 50):
-            now[0] = 60.0 * minute
-            assert sessions.find(key) is not None
-        now[0] = 60.0 * 721
-        assert sessions.find(key) is None  # twelve hours after its beginning
-        key = sessions.begin("owner", "decide")
-        now[0] += 60.0 * 61
-        assert sessions.find(key) is None  # an hour without a request
-    finally:
-        sessions._clock = clock
+def test_sessions_end(page, spring, monkeypatch):
+    from cmab.campaign.page.access import WebSession, time
+
+    now, clock = [0.0], time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + now[0])
+    session = WebSession("owner", "decide")
+    for minute in range(0, 700, 50):
+        now[0] = 60.0 * minute
+        assert not session.is_over
+        session.used = time.monotonic()
+    now[0] = 60.0 * 721
+    assert session.is_over  # twelve hours after its beginning
+    session = WebSession("owner", "decide")
+    now[0] += 60.0 * 61
+    assert session.is_over  # an hour without a request
+    assert page.client.get(spring).status_code == 403
+    monkeypatch.undo()
+    page.enter()
 
 
 def test_roles_limit_what_users_do(shared):
@@ -158,10 +139,9 @@ def test_roles_limit_what_users_do(shared):
         shared.log_in(user, PASSWORDS[user])
         shared.get(f"{shared.place}/state")
         before = files_in(shared.store.root)
-        csrf = re.search(r'name="csrf" value="([^"]*)"', shared.get("/").text).group(1)
         for role, actions in forms.items():
             for action in actions:
-                status = shared.client.post(action, data={"csrf": csrf}).status_code
+                status = shared.client.post(action, data={"x": "1"}).status_code
                 assert status in ((400, 409) if role in allowed else (403,)), (user, action)
         assert files_in(shared.store.root) == before
     shared.client.cookies.clear()
@@ -171,20 +151,21 @@ def test_passwords_cannot_be_guessed_for_long(shared):
     from starlette.testclient import TestClient
 
     assert shared.client.get(f"{shared.place}/state").headers["location"] == "/login"
-    answers = [shared.log_in("rita", f"wrong {at}").status_code for at in range(7)]
-    assert answers == [403] * 5 + [429] * 2
+    answers = [shared.log_in("rita", f"wrong {at}").status_code for at in range(12)]
+    assert answers == [403] * 10 + [429] * 2
     assert shared.log_in("rita", PASSWORDS["rita"]).status_code == 429
     elsewhere = TestClient(
         shared.app, base_url=f"http://{HOST}", follow_redirects=False, client=("10.0.0.7", 1)
     )
+    elsewhere.headers["Origin"] = f"http://{HOST}"
     data = {"user": "rita", "password": PASSWORDS["rita"]}
     assert elsewhere.post("/login", data=data).status_code == 303  # only the address that tries is locked out
+    shared.access._failed.clear()
     known, unknown = shared.log_in("rob", "wrong"), shared.log_in("nobody", "wrong")
     assert known.text == unknown.text and known.status_code == unknown.status_code
-    shared.access._of_users.succeed(("testclient", "rita"))
 
 
-def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
+def test_a_user_who_is_removed_limited_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
     add_user(shared.access.users.path, "gus", "gus has a password", "decide")
@@ -198,11 +179,11 @@ def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
     shared.access.users.path.write_text(text[:start])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
-
-
-def test_logging_out_ends_the_session_on_the_server(shared):
-    shared.client.cookies.clear()
-    shared.log_in("rob", PASSWORDS["rob"])
+    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    shared.log_in("gus", "gus has a password")
+    add_user(shared.access.users.path, "gus", "another password", "read")
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
     shared.send("/", "/logout")
     shared.client.cookies.update(kept)
@@ -239,7 +220,6 @@ def test_names_with_markup_are_text(tmp_path):
     for path in (
         "",
         "/state",
-        "/estimates?search=<script>",
         "/history",
         "/export",
         "/print",
@@ -305,28 +285,26 @@ def hostile(rng, place):
             return "GET", f"{place}/export/{up}{goal}.{pick(['csv', 'json', 'toml', 'sqlite'])}", {}
         case 2:
             action = pick(["report", "cancel", "leave-out"])
-            return "POST", f"{place}/rounds/{number}/{action}", {"data": {"csrf": "CSRF", "mark": number}}
+            return "POST", f"{place}/rounds/{number}/{action}", {"data": {"mark": number}}
         case 3:
             body, boundary = rng.randbytes(rng.randint(0, 400)), pick(["x", "", "x" * 300, "\x01"])
-            if rng.random() < 0.5:
-                body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nCSRF' + body
             headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
             return "POST", "/new", {"content": body, "headers": headers}
         case 4:
-            data = {"csrf": "CSRF", "version": pick(VERSIONS), "without": "x" * rng.randint(0, 9_000)}
+            data = {"version": pick(VERSIONS), "without": "x" * rng.randint(0, 9_000)}
             return "POST", f"{place}/{pick(['choose', 'undo', 'delete'])}", {"data": data}
         case 5:
-            data = {"csrf": "CSRF", "title": pick(["", "x" * 5_000, "\x00"]), "k": number}
+            data = {"title": pick(["", "x" * 5_000, "\x00"]), "k": number}
             return "POST", "/new", {"data": data, "files": {"network": (pick(FILES), pick(CONTENTS))}}
         case 6:
-            headers = {"Content-Type": "application/json", "X-CSRF-Token": "CSRF"}
+            headers = {"Content-Type": "application/json"}
             address = f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds"
             return "POST", address, {"content": pick(BODIES), "headers": headers}
         case 7:
             return "GET", place, {"headers": pick(HEADERS)}
         case 8:
             return pick(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
-    return "GET", f"{place}{pick(['', '/estimates'])}?{pick(QUERIES)}", {}
+    return "GET", f"{place}{pick(['', '/state'])}?{pick(QUERIES)}", {}
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -335,20 +313,9 @@ def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_
 
     rng, statuses = random.Random(30 + has_session), {}
     client = page.client if has_session else stranger
-    csrf = page.fields(spring, f"{spring}/choose")["csrf"]
     before = files_in(page.store.root)
     for _ in range(REQUESTS // 2):
         method, address, parts = hostile(rng, spring)
-        if "data" in parts:
-            parts["data"] = {
-                name: csrf if value == "CSRF" else value for name, value in parts["data"].items()
-            }
-        if "headers" in parts:
-            parts["headers"] = {
-                name: csrf if value == "CSRF" else value for name, value in parts["headers"].items()
-            }
-        if isinstance(parts.get("content"), bytes):
-            parts["content"] = parts["content"].replace(b"CSRF", csrf.encode())
         try:
             answer = client.request(method, address, **parts)
         except (httpx.InvalidURL, UnicodeError):  # the client refuses to send it
@@ -361,25 +328,6 @@ def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_
             assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
     assert files_in(page.store.root) == before
     assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
-
-
-def test_replays_and_forged_tickets_change_nothing(page, spring):
-    data = page.fields(spring, f"{spring}/choose")
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    number = len(page.rounds(spring))
-    address = f"{spring}/rounds/{number}/report"
-    report = page.fields(address, address) | {"nobody": "1"}
-    assert page.client.post(address, data=report).status_code == 303
-    before = files_in(page.store.root)
-    # The same form again, as after a double click, gets the same answer; another one is refused.
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    assert page.client.post(address, data=report).status_code == 303
-    assert page.client.post(f"{spring}/choose", data=data | {"without": "Ann"}).status_code == 409
-    assert page.client.post(address, data=report | {"nobody": "", "others": "Gus"}).status_code == 409
-    for forged in (0, number + 1, 10**8):
-        answer = page.client.post(f"{spring}/rounds/{forged}/report", data=report)
-        assert answer.status_code in (400, 404, 409)
-    assert files_in(page.store.root) == before
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
@@ -398,9 +346,8 @@ def test_gzipped_bombs_are_refused(page):
     bomb = gzip.compress(b"Ann,Bob\n" * 3_000_000)
     assert len(bomb) < 100_000
     before = page.store.slugs()
-    files = {"network": ("bomb.csv.gz", bomb, "application/gzip")}
-    answer = page.send("/new", "/new", 400, files=files, title="Bomb", kind="network", ties="both", k="1")
-    assert "larger than" in answer.text
+    _, text = page.show(400, files={"network": ("bomb.csv.gz", bomb, "application/gzip")})
+    assert "larger than" in text
     assert page.store.slugs() == before
 
 
@@ -446,8 +393,9 @@ def test_attempts_at_the_same_moment_count(shared):
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda at: shared.log_in("victim", f"wrong {at}").status_code, range(12)))
-    assert sorted(answers) == [403] * 5 + [429] * 7
+        answers = list(pool.map(lambda at: shared.log_in("victim", f"wrong {at}").status_code, range(14)))
+    assert sorted(answers) == [403] * 10 + [429] * 4
+    shared.access._failed.clear()
 
 
 DISGUISED = [
@@ -510,26 +458,6 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         assert now - before == (2 if "leave-out" in action else 1), action
 
 
-def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
-    from cmab.campaign.campaign import Campaign
-
-    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
-    spring = here.create()
-    here.choose(spring)
-    signed, done = Campaign.signed, []
-
-    def between(campaign, author, n_events=None):
-        if not done:
-            done.append(1)
-            other.choose(spring)
-        return signed(campaign, author, n_events=n_events)
-
-    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "signed", between)
-    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
-    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
-
-
 @pytest.fixture
 def damaged(tmp_path):
     """A page with a whole campaign and the copies of it that a test damages."""
@@ -568,20 +496,6 @@ def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
     assert files_in(damaged.store.root) == before
 
 
-def test_messages_have_no_folders(tmp_path):
-    from cmab.campaign.page.store import Store
-
-    store = Store(tmp_path / "my campaigns")
-    for text, told in (
-        (f"{store.root}/spring/events.sqlite, row 2, must", "spring/events.sqlite, row 2, must"),
-        (f"{store.root}/.new-x1/folder/a.csv: line", "a.csv: line"),
-        (f"{store.root} must", "the folder must"),
-        ("/srv/private/events.db must", "events.db must"),
-        ("1/2/3 and 'a/b/c' and <b>x</b>/y", "1/2/3 and 'a/b/c' and <b>x</b>/y"),
-    ):
-        assert store.without_folder(text) == told
-
-
 @pytest.mark.parametrize(
     "body",
     [f'{{"mark": 2, "count": {count}}}' for count in ("-1", "1", "2.5", "1e6", "Infinity", "NaN", "1e400")]
@@ -616,22 +530,3 @@ def test_titles_and_names_have_limits_in_the_interface_too(tmp_path, given):
     answer = page.client.post("/api/v1/campaigns", json={"k": 1, **given}, headers=headers)
     assert answer.status_code == 400, answer.text
     assert list(tmp_path.iterdir()) == []
-
-
-def test_strange_passwords_count_as_failed_attempts(shared):
-    body = b'{"user": "rob", "password": "\\ud800"}'
-    headers = {"Content-Type": "application/json"}
-    assert shared.client.post("/api/v1/login", content=body, headers=headers).status_code == 400
-    assert shared.access.users.check("rob", "\ud800") is None
-
-
-def test_a_changed_password_ends_the_session(shared):
-    from cmab.campaign.page.access import add_user
-
-    add_user(shared.access.users.path, "ida", "the first password", "read")
-    shared.client.cookies.clear()
-    shared.log_in("ida", "the first password")
-    shared.get("/")
-    add_user(shared.access.users.path, "ida", "another password", "read")
-    assert shared.client.get("/").headers["location"] == "/login"
-    shared.client.cookies.clear()

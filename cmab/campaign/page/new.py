@@ -1,0 +1,150 @@
+"""The form of a new campaign, which shows what was read from the file before the campaign is made."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
+from cmab.campaign.page.store import check_title, check_unpacked, file_name
+from cmab.campaign.page.web import Context, Decider, File, shown_error
+
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
+#: The columns of a network that the form can choose.
+_COLUMNS = ("from_column", "to_column", "weight_column")
+
+
+@dataclass
+class Draft:
+    """The options of a form, the file, what was read from it, and all errors."""
+
+    options: dict[str, Any]
+    file: File | None = None
+    problem: Problem | None = None
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """A hash of how the file is read: the campaign is made only after it was shown in the same way."""
+        reading = {name: value for name, value in self.options.items() if name not in ("title", "k")}
+        return sha256(repr((reading, self.file)).encode("utf-8", "replace")).hexdigest()
+
+
+@ROUTER.get("/new")
+def new(context: Decider) -> Response:
+    """Show the form of a new campaign."""
+    return _form(context, None)
+
+
+def _form(context: Context, draft: Draft | None) -> Response:
+    form = context.form | {"once": context.form.get("once") or secrets.token_hex(8)}
+    status = 400 if draft is not None and draft.errors else 200
+    return context.page("new.html", status, title="New campaign", form=form, draft=draft)
+
+
+@ROUTER.post("/new")
+def create(context: Decider) -> Response:
+    """Show what was read from the file, with all errors of the form, or make the campaign."""
+    assert context.session is not None
+    with context.session.lock:  # a second click waits for the first one
+        if (answer := context.again()) is not None:
+            return answer
+        draft = draft_of(context)
+        is_seen = context.form.get("seen") == draft.digest
+        if draft.errors or draft.file is None or context.text("step") != "create" or not is_seen:
+            return _form(context, draft)
+        options = Options(**draft.options)
+        slug = context.store.create(options, {_name(options): draft.file.data}, author=context.author)
+        context.session.upload = None
+        return context.go(f"/c/{slug}", f"The campaign {options.title} was created.")
+
+
+def draft_of(context: Context) -> Draft:
+    """Return the options of the form, and what was read from the file."""
+    draft = Draft({"title": clean(context.text("title"))})
+
+    def checked(call: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return call(*given)
+        except ValueError as error:
+            draft.errors.append(shown_error(error, context.store))
+            return None
+
+    checked(check_title, draft.options["title"])
+    k = checked(whole, "the number to choose", context.text("k") or "1")
+    draft.options["k"] = k or 1
+    if context.text("kind") == "list":
+        draft.file = _upload(context, "list", "names.csv")
+        if draft.file is None and context.text("names"):
+            draft.file = File("names.csv", context.text("names").encode())
+        if context.text("largest"):
+            draft.options["largest"] = checked(_number, "the largest result", context.text("largest")) or 1.0
+        missing = "enter the names, one a line, or choose a file with them"
+    else:
+        draft.file = _upload(context, "network", "network.csv")
+        draft.options["directed"] = {"one": True, "both": False}.get(context.text("ties"))
+        draft.options["header"] = {"yes": True, "no": False}.get(context.text("header"))
+        draft.options |= {name: context.text(name) or None for name in _COLUMNS}
+        missing = "choose the file of the network"
+    if draft.file is None or not draft.file.data.strip():
+        draft.file = None
+        draft.errors.append(f"{missing[:1].upper()}{missing[1:]}.")
+        return draft
+    kind = "names" if context.text("kind") == "list" else "network"
+    draft.options[kind] = file_name(draft.file.name, kind)
+    draft.problem = checked(_problem, draft)
+    if draft.problem is not None and k is not None and k > len(draft.problem.names.labels):
+        n_names = len(draft.problem.names.labels)
+        draft.errors.append(f"K must be at most the number of names, {n_names}, got {k}.")
+    return draft
+
+
+def _upload(context: Context, name: str, usual: str) -> File | None:
+    """Return the uploaded file of a form, or the one of the same form that was uploaded before."""
+    assert context.session is not None
+    once = context.form.get("once", "")
+    if name in context.files:
+        context.session.upload = once, context.files[name]
+    kept = context.session.upload
+    return kept[1] if kept is not None and kept[0] == once else None
+
+
+def _problem(draft: Draft) -> Problem:
+    """Read the file. One name is chosen, so that a wrong number to choose does not hide other errors."""
+    assert draft.file is not None
+    check_unpacked(draft.file.data)
+    options = Options(**draft.options | {"title": "x", "k": 1})
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / _name(options)).write_bytes(draft.file.data)
+        try:
+            found = problem_of(Path(place), options)
+            return replace(found, told=tuple(x.replace(_name(options), draft.file.name) for x in found.told))
+        except ValueError as error:
+            told = str(error).replace(_name(options), draft.file.name)
+            raise ValueError(f"the file {told}" if told.startswith(draft.file.name) else told) from None
+
+
+def _name(options: Options) -> str:
+    """Return the name of the file of a campaign."""
+    return options.network or options.names or ""
+
+
+def _number(what: str, text: str) -> float:
+    try:
+        return number_in(text)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+
+
+def whole(what: str, text: str) -> int:
+    """Return a text as a whole number of at most nine digits, or raise ``ValueError``."""
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{what} must be a whole number, got {text[:20]}")
+    return int(text)
