@@ -56,7 +56,6 @@ from .offline import OffPolicyEstimate as OffPolicyEstimate
 from .offline import clcb as clcb
 from .offline import off_policy_value as off_policy_value
 from .offline import read_log as read_log
-from .offline import read_open_bandit as read_open_bandit
 from .offline import replay_value as replay_value
 from .offline.log import Log as Log
 from .offline.log import LoggedRound as LoggedRound
