@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from functools import cached_property
@@ -17,10 +16,11 @@ from cmab.compiled import Kernel
 from cmab.feedback import Feedback
 from cmab.guarantees import Smoothness
 from cmab.parameters import described
-from cmab.root_search import MOST_LISTED, RootSearch, best_listed
-from cmab.validation import arm_indices, check_name, check_vector, integer, listed, real, real_array, shown
+from cmab.validation import arm_indices, check_name, check_vector, listed, real_array, shown
 
 Sense = Literal["max", "min"]
+# Values that differ by less than this share of their size count as equal; rounding is far below it.
+_ROUNDING = 1e-11
 
 
 class Oracle(ABC):
@@ -374,8 +374,6 @@ class LinearOracle(Oracle):
     array([2, 3])
     """
 
-    #: The number of linear problems after which `solve_root` stops; None for no limit.
-    root_limit: int | None = 1_000
     is_linear = True
     can_constrain: bool = False
 
@@ -455,25 +453,19 @@ class LinearOracle(Oracle):
         squares: FloatArray,
         rng: np.random.Generator,
         *,
-        tolerance: float = 0.0,
         available: BoolArray | None = None,
     ) -> IntArray:
-        """Return the super arm with the best sum of `means` plus the square root of the sum of `squares`.
+        """Return a super arm with a large sum of `means` plus the square root of the sum of `squares`.
 
         Rewards are maximised with the root added; costs are minimised with the root subtracted. Policies need
         this if they are optimistic about a super arm as a whole, because the errors of its arms partly
         cancel.
 
-        The default is exact. It calls `solve_constrained` for the best super arm of ``means + s * squares``
-        (minus, for costs) at slopes s of tangents to the root. Each tangent gives a bound for all super arms.
-        If no tangent touches the root at the best super arm, the search splits the family by an arm. For up
-        to twenty arms, dozens of calls are usual, or a few with a positive `tolerance`. If the family is all
-        sets of k arms, and there are at most 20,000 of them, all are compared.
-
-        The problem is hard in general, and the number of calls may be exponential in the number of arms. The
-        search therefore stops after `root_limit` linear problems. It then returns the best super arm found
-        and warns with an upper bound on the loss. Set ``oracle.root_limit = None`` to search until the answer
-        is proved optimal.
+        The best super arm for ``means + s * squares`` (minus, for costs) is found at slopes s of tangents to
+        the root, in about five calls of the oracle. The best of these answers is returned. The exact problem
+        is hard. For two answers of the best tangent, the value of every super arm is below the root over
+        their chord, which is at most a quarter of the larger root. So if rewards are not negative, the answer
+        has at least 4/5 of the best value. `BruteForce` compares all super arms instead.
 
         Parameters
         ----------
@@ -483,9 +475,6 @@ class LinearOracle(Oracle):
             The squares of the widths of the base arms, at least 0.
         rng : numpy.random.Generator
             The source of randomness, for randomised oracles.
-        tolerance : float
-            The largest acceptable loss. With 0, the loss is at most the rounding error, 1e-11 of the size of
-            the value.
         available : BoolArray, shape (n_arms,), optional
             Whether the super arm may contain each arm; by default all arms are available.
 
@@ -499,13 +488,8 @@ class LinearOracle(Oracle):
         TypeError
             If the oracle is not exact, or `solve_constrained` is not defined for means of any sign.
         ValueError
-            If a square or `tolerance` is negative, if no super arm is available, or if `available` is not an
-            array of `n_arms` booleans.
-
-        Warns
-        -----
-        RuntimeWarning
-            If the search stopped at `root_limit`, with an upper bound on the loss.
+            If a square is negative, if no super arm is available, or if `available` is not an array of
+            `n_arms` booleans.
 
         Examples
         --------
@@ -521,52 +505,39 @@ class LinearOracle(Oracle):
         References
         ----------
         R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015 (the
-        index of ESCB-2). T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time
-        Algorithms for Combinatorial Semi-Bandits, SIGMETRICS 2021 (a discretised search). This search is our
-        own, by J. E. Kelley's cuts (1960) in the slope.
+        index of ESCB-2). The search is our own, by J. E. Kelley's cuts (1960) in the slope.
         """
         if not self._can_solve_root:
             raise TypeError(
                 f"{self!r} must be exact and define solve_constrained, for means of any sign, or define"
-                " solve_root(means, squares, rng, *, tolerance, available), to be used here"
+                " solve_root(means, squares, rng, *, available), to be used here"
             )
-        gone: list[int] = []
-        if available is not None:
-            gone = np.flatnonzero(~self._check_available(available)).tolist()
-        sign = self._sign
-        means, squares = self._check_means(means), real_array("squares", squares)
+        worth, squares = self._sign * self._check_means(means), real_array("squares", squares)
         check_vector("squares", squares, self.n_arms, 0.0)
 
-        margin, size = real("tolerance", tolerance, 0.0), self._uniform_size
-        limit = None if self.root_limit is None else integer("root_limit", self.root_limit, 1)
-        if size is not None and math.comb(self.n_arms, size) <= MOST_LISTED:
-            listed = best_listed(size, sign * means, squares, gone)
-            if listed is None:
-                raise self._none_within(np.asarray(available))
-            return listed
-
-        def best(weights: FloatArray, include: IntArray, exclude: IntArray) -> IntArray | None:
-            if len(include) == len(exclude) == 0:  # most calls; `solve` is faster
-                return self.solve(sign * weights, rng)
-            return self.solve_constrained(sign * weights, include, exclude, rng)
-
-        search = RootSearch(best, sign * means, squares, margin, tuple(gone), limit)
-        found = search.run()
-        if found is None:
-            assert available is not None, "a family has a super arm"
-            raise self._none_within(available)
-        if search.shortfall > 0.0:
-            # Round up to a power of ten, because Python shows equal warnings only once.
-            loss = 10.0 ** math.ceil(math.log10(search.shortfall))
-            warnings.warn(
-                f"solve_root of {shown(self)} ended after root_limit = {limit:,} linear problems. The value"
-                f" of its super arm is at most {loss:.0e} below the best, which adds at most as much to the"
-                " regret of the round. Set `root_limit` of the oracle to None to continue the search, which"
-                " may take exponential time, or use ESCB with a tolerance, which allows such a loss",
-                RuntimeWarning,
-                stacklevel=3,
+        def best(weights: FloatArray) -> tuple[float, float, IntArray]:
+            """Return the sums of worth and of squares of the best super arm for some weights, and itself."""
+            signed = self._sign * weights
+            chosen = (
+                self.solve(signed, rng) if available is None else self.solve_within(signed, available, rng)
             )
-        return found
+            return float(worth[chosen].sum()), float(squares[chosen].sum()), chosen
+
+        # The sum of squares of the answer increases with the slope. `low` and `high` are answers for a
+        # smaller and for a larger slope than that of the best tangent.
+        found = [low := best(worth), high := best(squares)]
+        while high[1] > low[1] and high[0] < low[0]:
+            # The slope at which both have the same value. At the best tangent, the sum of squares is between
+            # theirs, so the derivative of the root, 1 / (2 sqrt(v)), is between their derivatives.
+            least, most = 0.5 / math.sqrt(high[1]), 0.5 / math.sqrt(low[1]) if low[1] > 0.0 else np.inf
+            slope = min(max((low[0] - high[0]) / (high[1] - low[1]), least), most)
+            other = best(worth + slope * squares)
+            known = max(low[0] + slope * low[1], high[0] + slope * high[1])
+            if other[0] + slope * other[1] <= known + _ROUNDING * (abs(known) + 1.0 / slope):
+                break
+            found.append(other)
+            low, high = (low, other) if math.sqrt(other[1]) > 0.5 / slope else (other, high)
+        return max(found, key=lambda answer: answer[0] + math.sqrt(answer[1]))[2]
 
     @property
     def least_mean(self) -> float:
@@ -630,9 +601,6 @@ class LinearOracle(Oracle):
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
-        # Scaling by a power of two is exact, and prevents infinite sums of means.
-        exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
-        scaled = np.ldexp(values, -exponent)
         gaps = np.full(self.n_arms, np.inf)
         for arm in np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned))):
             with_arm, without_arm = (
@@ -643,9 +611,7 @@ class LinearOracle(Oracle):
                 # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) minus the best weight with arm e on
                 # the other side. The common arms cancel. Negative gaps are due to rounding and become 0.
                 lost, won = np.setdiff1d(best, other), np.setdiff1d(other, best)
-                gap = max(0.0, self._sign * (scaled[lost].sum() - scaled[won].sum()))
-                with np.errstate(over="ignore"):
-                    gaps[arm] = min(np.ldexp(gap, exponent), np.finfo(np.float64).max)
+                gaps[arm] = max(0.0, self._sign * float(values[lost].sum() - values[won].sum()))
         return best, gaps
 
     def _optimum(

@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
-from cmab.validation import arm_indices, integer, listed, one_of, real, shown, vector
+from cmab.validation import arm_indices, integer, listed, one_of, shown, vector
 
 
 class BruteForce(LinearOracle):
@@ -155,13 +155,11 @@ class BruteForce(LinearOracle):
         squares: FloatArray,
         rng: np.random.Generator,
         *,
-        tolerance: float = 0.0,
         available: BoolArray | None = None,
     ) -> IntArray:
-        """Return the best super arm by its sum and root. The search is exact, so `tolerance` is not used."""
+        """Return the best super arm by its sum and root."""
         if self.reward is not None:
-            return super().solve_root(means, squares, rng, tolerance=tolerance, available=available)
-        real("tolerance", tolerance, 0.0)
+            return super().solve_root(means, squares, rng, available=available)
         means, squares = self._check_means(means), vector("squares", squares, self.n_arms, 0.0)
         values = self._sign * (self._contains @ means) + np.sqrt(self._contains @ squares)
         if available is not None:

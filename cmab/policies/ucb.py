@@ -344,8 +344,10 @@ class ESCB(Policy[ArmStatistics]):
     ``L / log(L)^2`` than the regret of policies that are optimistic for each arm. There is no proof for
     correlated arms.
 
-    To find the best super arm is a hard problem. `LinearOracle.solve_root` solves it exactly for up to twenty
-    arms, with dozens of calls of the oracle. With more arms its limit may end the search.
+    To find the best super arm is a hard problem, which is solved exactly for `BruteForce`. For other oracles,
+    `LinearOracle.solve_root` calls the oracle about five times a round, and the answer may have a smaller
+    index, of at least 4/5 of the best. There is no proof for it. On paths, matchings and spanning trees it
+    has less regret than an exact search.
 
     Parameters
     ----------
@@ -356,20 +358,6 @@ class ESCB(Policy[ArmStatistics]):
         exploration.
     support : tuple of float
         Interval of the outcomes. The width is proportional to its length.
-    tolerance : float or None
-        By how much the index of the super arm may be below the best index in round 1, at least 0, in units of
-        the length of `support`. In round t it is ``tolerance / t``. With a tolerance the policy is AESCB,
-        with a regret equal to that of ESCB up to constants. A round on dozens of arms then takes a few calls
-        of the oracle, whereas the exact search may need millions. None means ``m max(1, ln L)^2``, the value
-        of the paper, where m is the number of arms.
-
-    Notes
-    -----
-    A round solves at most `LinearOracle.root_limit` linear problems with the oracle (default 1,000). If the
-    limit ends the search, the policy plays the best super arm found, and a `RuntimeWarning` states by how
-    much its index may be below the best. The regret of the round increases by at most this amount. Without
-    the limit (``oracle.root_limit = None``) a round may take exponential time, above all if many arms have
-    equal counts and means.
 
     Examples
     --------
@@ -380,27 +368,18 @@ class ESCB(Policy[ArmStatistics]):
     >>> environment = SemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle)
     >>> simulate(ESCB(oracle), environment, horizon=1000, rng=0).super_arms
     [array([1, 3])]
-    >>> ESCB(oracle, tolerance=None).tolerance_in(10)
-    0.4
 
     References
     ----------
     R. Combes, M. S. Talebi, A. Proutiere, M. Lelarge: Combinatorial Bandits Revisited, NIPS 2015, section 4
-    (f from memory; the code of Cuvelier et al. calls this f the theoretical one and uses ``f(t) = ln t``).
+    (f from memory; the code of Cuvelier et al., SIGMETRICS 2021, uses ``f(t) = ln t``).
     R. Degenne, V. Perchet: Combinatorial semi-bandit with known covariance, NIPS 2016, for the bound.
-    T. Cuvelier, R. Combes, E. Gourdin: Statistically Efficient, Polynomial-Time Algorithms for Combinatorial
-    Semi-Bandits, SIGMETRICS 2021, and their code, for tolerances proportional to 1 / t, which add O(ln T) to
-    the regret. They meet the tolerance by rounding the means and solving a linear problem for each budget.
-    This is polynomial on sets of k arms and on paths; for matchings and spanning trees, these problems are
-    only approximated. Here the tolerance ends the search of `LinearOracle.solve_root`, for every family,
-    unless the search reaches `LinearOracle.root_limit` first.
     """
 
     oracle: LinearOracle
     _: KW_ONLY
     loglog: float | None = field(default=None, metadata=real(0.0, optional=True))
     support: tuple[float, float] = field(default=(0.0, 1.0), metadata=interval())
-    tolerance: float | None = field(default=0.0, metadata=real(0.0, optional=True))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -415,13 +394,6 @@ class ESCB(Policy[ArmStatistics]):
         level = math.log(t) + loglog * (math.log(math.log(t)) if t > 2 else 0.0)
         squares: FloatArray = (high - low) ** 2 * level / (2.0 * np.maximum(stats.counts, 1))
         return squares
-
-    def tolerance_in(self, t: int) -> float:
-        """Return ``tolerance / t`` times the length of `support`."""
-        # Cuvelier et al. (2021), by the authors' code: delta_t = d max(1, ln m)^2 / t, in their notation.
-        default = self.oracle.n_arms * max(1.0, math.log(max(1, self.oracle.max_size))) ** 2
-        first = default if self.tolerance is None else self.tolerance
-        return first * (self.support[1] - self.support[0]) / t
 
     def initial_state(self, rng: np.random.Generator | None = None) -> ArmStatistics:
         return ArmStatistics.empty(self.oracle.n_arms)
@@ -447,7 +419,7 @@ class ESCB(Policy[ArmStatistics]):
         # Arms that no super arm contains stay unobserved, and have width 0.
         squares = np.where(unseen, 0.0, self.widths(state, t))
         within = {} if available is None else {"available": available}
-        return oracle.solve_root(state.means, squares, rng, tolerance=self.tolerance_in(t), **within)
+        return oracle.solve_root(state.means, squares, rng, **within)
 
     def update(
         self,

@@ -17,7 +17,6 @@ from cmab.campaign.page.web import (
     Context,
     Decider,
     Reader,
-    Repeated,
     Reporter,
     attachment,
     check_mark,
@@ -25,9 +24,9 @@ from cmab.campaign.page.web import (
 )
 from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, TicketError
 
-ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -40,12 +39,9 @@ _LONGEST_LIST = 5_000
 
 @ROUTER.get("/")
 def home(context: Reader) -> Response:
-    """Show the campaigns, or the only one."""
-    slugs = context.store.slugs()
-    if context.store.single:
-        return context.go(f"/c/{slugs[0]}")
+    """Show the campaigns."""
     rows: list[dict[str, Any]] = []
-    for slug in slugs:
+    for slug in context.store.slugs():
         try:
             with context.store.held(slug) as opened:
                 rounds = views.rounds_in(opened)
@@ -92,21 +88,6 @@ def state(context: Reader, slug: str) -> Response:
             outcome=outcome_in_words,
             when=views.when,
         )
-
-
-@ROUTER.get("/c/{slug}/estimates")
-def estimates(context: Reader, slug: str) -> Response:
-    """Show the table of estimates, searched and sorted."""
-    page = context.query.get("page", "1")
-    with context.store.held(slug) as opened:
-        table = views.estimates_of(
-            opened,
-            search=context.query.get("search", "")[:100],
-            sort=context.query.get("sort", "estimate"),
-            down=context.query.get("down", "1") != "0",
-            page=int(page) if page.isdecimal() and len(page) < 9 else 1,
-        )
-        return context.page("estimates.html", **views.frame(opened), tab="estimates", table=table)
 
 
 @ROUTER.get("/c/{slug}/history")
@@ -192,20 +173,10 @@ def leave_out(context: Decider, slug: str, number: int) -> Response:
         find = opened.folder.problem.names.find_all
         out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
         new = opened.folder.ask(out, instead_of=old.number, author=context.author)
-        gone = [str(name) for name in old.names if name not in new.names]
-        told = [
-            f"Round {new.number} was chosen instead of the one before, which is cancelled.",
-            *_were([name for name in gone if name in out], "was left out.", "were left out."),
-            *_were([name for name in gone if name not in out], "is replaced, too.", "are replaced, too."),
-        ]
         opened.left_out[new.number] = out
-        return context.go(f"/c/{slug}", " ".join(told))
-
-
-def _were(names: list[str], one: str, more: str) -> list[str]:
-    """Return a sentence about names; none without names."""
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    return [f"{listed} {one if len(names) == 1 else more}"] if names else []
+        told = f"{context.text('name')} was left out, and round {new.number} was chosen anew."
+        others = [str(name) for name in old.names if name not in new.names and str(name) not in out]
+        return context.go(f"/c/{slug}", told + (f" Replaced, too: {', '.join(others)}." if others else ""))
 
 
 @ROUTER.post("/c/{slug}/rounds/{number:int}/cancel")
@@ -287,10 +258,9 @@ def report(context: Reporter, slug: str, number: int) -> Response:
             opened.folder.tell(_report_of(context, opened, of), author=context.author)
         except UnreachableError as error:
             return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
-        except NewerEventsError:
+        except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
-            opened.check_newest()
             return _form(context, opened, of, shown_error(error, context.store), 400)
         done = "corrected" if of.state == "reported" else "stored"
         told = f"The report of round {number} was {done}."

@@ -65,66 +65,31 @@ FAMILIES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_search_finds_what_enumeration_finds(name, monkeypatch):
-    """On up to ten thousand super arms, at widths as rules have them and at others."""
-    monkeypatch.setattr("cmab.oracle.MOST_LISTED", 0)
+def test_the_search_finds_four_fifths_of_the_best(name):
+    """Of up to ten thousand super arms, at widths as rules have them and at others; often the best."""
     oracle, family = FAMILIES[name]()
     assert len(family) <= 10_000
-    listed, rng = BruteForce(oracle.n_arms, family, sense=oracle.sense), np.random.default_rng(0)
+    listed, rng, best = BruteForce(oracle.n_arms, family, sense=oracle.sense), np.random.default_rng(0), 0
     for trial in range(20):
-        means = rng.random(oracle.n_arms)
+        means = rng.random(oracle.n_arms) * oracle._sign
         squares = (5.0 / rng.integers(1, 10 ** (1 + trial % 4), oracle.n_arms), rng.random(oracle.n_arms))
         for square in squares:
-            worth = [
+            found, most = (
                 oracle._sign * means[arms].sum() + np.sqrt(square[arms].sum())
                 for arms in (oracle.solve_root(means, square, rng), listed.solve_root(means, square, rng))
-            ]
-            assert worth[0] == pytest.approx(worth[1], rel=1e-10)
+            )
+            assert 0.8 * most - 1e-9 <= found <= most + 1e-9
+            best += found >= most - 1e-9
+    assert best >= 20
 
 
 def test_where_no_tangent_touches_the_best():
     """Sums (1, 0) and (0, 1) are worth 1 each; (0.6, 0.39) lies below the line between, and is worth more."""
     oracle = BruteForce(3, [[0], [1], [2]])
     means, squares = np.array([1.0, 0.0, 0.6]), np.array([0.0, 1.0, 0.39])
-    for answer in (oracle.solve_root(means, squares, 0), LinearOracle.solve_root(oracle, means, squares, 0)):
-        assert list(answer) == [2]
-
-
-@pytest.mark.parametrize("most_listed", [0, 20_000])
-def test_a_tolerance_is_kept(most_listed, monkeypatch):
-    monkeypatch.setattr("cmab.oracle.MOST_LISTED", most_listed)
-    rng = np.random.default_rng(0)
-    oracle, family = TopK(10, 4), list(combinations(range(10), 4))
-    for tolerance in (1e-9, 0.01, 0.1, 10.0):
-        means, squares = rng.random(10), rng.random(10)
-        best = max(means[list(arms)].sum() + np.sqrt(squares[list(arms)].sum()) for arms in family)
-        answer = oracle.solve_root(means, squares, rng, tolerance=tolerance)
-        assert means[answer].sum() + np.sqrt(squares[answer].sum()) >= best - tolerance - 1e-12
-
-
-def test_aescb_needs_few_calls_where_escb_does_not_end(monkeypatch):
-    """After 14 rounds of sets of 6 of 40 arms the search goes on, until a tolerance ends it."""
-    oracle, rule = TopK(40, 6), ESCB(TopK(40, 6), tolerance=None)
-    oracle.root_limit = None
-    counts = np.array([int(n) for n in "2243353242141131111111314213113311232411"])
-    wins = np.array([int(n) for n in "0032252041030020000000203102002200121300"])
-    asked, inner = [], oracle.solve_constrained
-
-    def solve_constrained(*arguments):
-        asked.append(arguments)
-        if len(asked) == 1000:
-            raise RuntimeError("a thousand calls")
-        return inner(*arguments)
-
-    monkeypatch.setattr(oracle, "solve_constrained", solve_constrained)
-    squares = (log(15) + 24 * log(log(15))) / (2 * counts)
-    assert rule.tolerance_in(15) == pytest.approx(40 * log(6) ** 2 / 15)
-    oracle.solve_root(wins / counts, squares, 0, tolerance=rule.tolerance_in(15))
-    assert len(asked) < 10
-    with pytest.raises(RuntimeError, match="thousand"):
-        oracle.solve_root(wins / counts, squares, 0)
+    assert list(oracle.solve_root(means, squares, 0)) == [2]
+    assert list(LinearOracle.solve_root(oracle, means, squares, 0)) in ([0], [1])
 
 
 def test_what_solve_root_refuses():
@@ -132,8 +97,6 @@ def test_what_solve_root_refuses():
     for squares, words in (([1, -1, 0], "squares"), ([1, 1], "squares"), ([1, np.nan, 0], "squares")):
         with pytest.raises(ValueError, match=words):
             oracle.solve_root(np.ones(3), np.array(squares, float), 0)
-    with pytest.raises(ValueError, match="tolerance"):
-        oracle.solve_root(np.ones(3), np.ones(3), 0, tolerance=-1.0)
     roads = ShortestPath(nx.cycle_graph(4), 0, 2)
     assert not roads._can_solve_root
     with pytest.raises(TypeError, match="solve_root"):
@@ -155,7 +118,7 @@ def test_the_widths_of_the_papers():
     oracle = TopK(4, k)
     f = log(t) + 4 * k * log(log(t))
     assert ESCB(oracle).widths(stats, t) == pytest.approx([f / 2 / n for n in (1, 10, 100, 1000)])
-    assert ESCB(oracle, support=(0.0, 10.0), tolerance=None).widths(stats, t) == pytest.approx(
+    assert ESCB(oracle, support=(0.0, 10.0)).widths(stats, t) == pytest.approx(
         [100 * f / 2 / n for n in (1, 10, 100, 1000)]
     )
     assert ESCB(oracle, loglog=0.0).widths(stats, t) == pytest.approx(

@@ -165,7 +165,7 @@ def test_passwords_cannot_be_guessed_for_long(shared):
     assert known.text == unknown.text and known.status_code == unknown.status_code
 
 
-def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
+def test_a_user_who_is_removed_limited_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
     add_user(shared.access.users.path, "gus", "gus has a password", "decide")
@@ -179,11 +179,11 @@ def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
     shared.access.users.path.write_text(text[:start])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
-
-
-def test_logging_out_ends_the_session_on_the_server(shared):
-    shared.client.cookies.clear()
-    shared.log_in("rob", PASSWORDS["rob"])
+    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    shared.log_in("gus", "gus has a password")
+    add_user(shared.access.users.path, "gus", "another password", "read")
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
     shared.send("/", "/logout")
     shared.client.cookies.update(kept)
@@ -220,7 +220,6 @@ def test_names_with_markup_are_text(tmp_path):
     for path in (
         "",
         "/state",
-        "/estimates?search=<script>",
         "/history",
         "/export",
         "/print",
@@ -305,7 +304,7 @@ def hostile(rng, place):
             return "GET", place, {"headers": pick(HEADERS)}
         case 8:
             return pick(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
-    return "GET", f"{place}{pick(['', '/estimates'])}?{pick(QUERIES)}", {}
+    return "GET", f"{place}{pick(['', '/state'])}?{pick(QUERIES)}", {}
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -329,25 +328,6 @@ def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_
             assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
     assert files_in(page.store.root) == before
     assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
-
-
-def test_replays_and_forged_tickets_change_nothing(page, spring):
-    data = page.fields(spring, f"{spring}/choose")
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    number = len(page.rounds(spring))
-    address = f"{spring}/rounds/{number}/report"
-    report = page.fields(address, address) | {"nobody": "1"}
-    assert page.client.post(address, data=report).status_code == 303
-    before = files_in(page.store.root)
-    # The same form again, as after a double click, gets the same answer; another one is refused.
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    assert page.client.post(address, data=report).status_code == 303
-    assert page.client.post(f"{spring}/choose", data=data | {"without": "Ann"}).status_code == 409
-    assert page.client.post(address, data=report | {"nobody": "", "others": "Gus"}).status_code == 409
-    for forged in (0, number + 1, 10**8):
-        answer = page.client.post(f"{spring}/rounds/{forged}/report", data=report)
-        assert answer.status_code in (400, 404, 409)
-    assert files_in(page.store.root) == before
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
@@ -478,26 +458,6 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         assert now - before == (2 if "leave-out" in action else 1), action
 
 
-def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
-    from cmab.campaign.campaign import Campaign
-
-    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
-    spring = here.create()
-    here.choose(spring)
-    signed, done = Campaign.signed, []
-
-    def between(campaign, author, n_events=None):
-        if not done:
-            done.append(1)
-            other.choose(spring)
-        return signed(campaign, author, n_events=n_events)
-
-    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "signed", between)
-    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
-    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
-
-
 @pytest.fixture
 def damaged(tmp_path):
     """A page with a whole campaign and the copies of it that a test damages."""
@@ -536,20 +496,6 @@ def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
     assert files_in(damaged.store.root) == before
 
 
-def test_messages_have_no_folders(tmp_path):
-    from cmab.campaign.page.store import Store
-
-    store = Store(tmp_path / "my campaigns")
-    for text, told in (
-        (f"{store.root}/spring/events.sqlite, row 2, must", "spring/events.sqlite, row 2, must"),
-        (f"{store.root}/.new-x1/folder/a.csv: line", "a.csv: line"),
-        (f"{store.root} must", "the folder must"),
-        ("/srv/private/events.db must", "events.db must"),
-        ("1/2/3 and 'a/b/c' and <b>x</b>/y", "1/2/3 and 'a/b/c' and <b>x</b>/y"),
-    ):
-        assert store.without_folder(text) == told
-
-
 @pytest.mark.parametrize(
     "body",
     [f'{{"mark": 2, "count": {count}}}' for count in ("-1", "1", "2.5", "1e6", "Infinity", "NaN", "1e400")]
@@ -584,22 +530,3 @@ def test_titles_and_names_have_limits_in_the_interface_too(tmp_path, given):
     answer = page.client.post("/api/v1/campaigns", json={"k": 1, **given}, headers=headers)
     assert answer.status_code == 400, answer.text
     assert list(tmp_path.iterdir()) == []
-
-
-def test_strange_passwords_count_as_failed_attempts(shared):
-    body = b'{"user": "rob", "password": "\\ud800"}'
-    headers = {"Content-Type": "application/json"}
-    assert shared.client.post("/api/v1/login", content=body, headers=headers).status_code == 400
-    assert shared.access.users.check("rob", "\ud800") is None
-
-
-def test_a_changed_password_ends_the_session(shared):
-    from cmab.campaign.page.access import add_user
-
-    add_user(shared.access.users.path, "ida", "the first password", "read")
-    shared.client.cookies.clear()
-    shared.log_in("ida", "the first password")
-    shared.get("/")
-    add_user(shared.access.users.path, "ida", "another password", "read")
-    assert shared.client.get("/").headers["location"] == "/login"
-    shared.client.cookies.clear()
