@@ -56,7 +56,6 @@ from .offline import OffPolicyEstimate as OffPolicyEstimate
 from .offline import clcb as clcb
 from .offline import off_policy_value as off_policy_value
 from .offline import read_log as read_log
-from .offline import read_open_bandit as read_open_bandit
 from .offline import replay_value as replay_value
 from .offline.log import Log as Log
 from .offline.log import LoggedRound as LoggedRound
@@ -76,7 +75,6 @@ from .policies import AdaptiveCTS as AdaptiveCTS
 from .policies import BayesUCB as BayesUCB
 from .policies import Clairvoyant as Clairvoyant
 from .policies import CombLinTS as CombLinTS
-from .policies import ContextualMNLUCB as ContextualMNLUCB
 from .policies import DiscountedCUCB as DiscountedCUCB
 from .policies import EpsilonGreedy as EpsilonGreedy
 from .policies import ForcedExploration as ForcedExploration

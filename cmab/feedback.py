@@ -207,7 +207,7 @@ class Feedback:
     ------
     ValueError
         If lengths differ; an arm is repeated, negative or not an integer; an outcome is not finite or too
-        large; `squares` are smaller than the outcomes allow; `costs` are negative or not finite; `used` is
+        large; `costs` are negative or not finite; `used` is
         smaller than the sums of `costs`; or an array is masked.
 
     Examples
@@ -278,8 +278,6 @@ class Feedback:
             pulls=each,
             squares=None if squares is None else _outcome_numbers("squares", squares, n, LARGEST**2),
         )
-        if self.squares is not None:
-            _check_squares(self.outcomes, self.squares, 1 if each is None else each)
 
     def with_reward(self, reward: float) -> Self:
         """Return this feedback with another reward."""
@@ -325,17 +323,6 @@ def _outcome_numbers(name: str, values: ArrayLike, length: int, largest: float) 
     return numbers
 
 
-def _check_squares(outcomes: FloatArray, squares: FloatArray, pulls: IntArray | int) -> None:
-    """Raise ``ValueError`` if a sum of squares is smaller than sum**2 / pulls, its least possible value."""
-    # Cauchy-Schwarz inequality: the sum of n squares is at least the squared sum divided by n.
-    least = outcomes**2 / pulls
-    # A sum of n numbers has at most n rounding errors.
-    good = squares * (1.0 + 1e-9 + 1e-15 * np.asarray(pulls)) >= least - 1e-300
-    if not (good & (squares >= 0.0)).all():
-        at = int(np.flatnonzero(~(good & (squares >= 0.0)))[0])
-        raise ValueError(f"squares must be at least outcomes**2 / pulls, {least[at]:g}, got {squares[at]:g}")
-
-
 def _resources(costs: ArrayLike | None, used: ArrayLike | None, n_arms: int) -> dict[str, FloatArray]:
     """Return copies of the used amounts. Raise ``ValueError`` if they are impossible."""
     found: dict[str, FloatArray] = {}
@@ -377,7 +364,7 @@ def check_outcomes(
     support: tuple[float, float],
     whose: str = "the support of the learner",
 ) -> None:
-    """Raise unless the outcomes, or the mean and squares of a batch, can be in `support` (up to rounding)."""
+    """Raise unless the outcomes, or the mean of a batch, are in `support` (up to rounding)."""
     low, high = support
     if low == -math.inf and high == math.inf:
         return
@@ -393,16 +380,6 @@ def check_outcomes(
     good = (means >= low - slack) & (means <= high + slack)  # False for nan
     if not good.all():
         raise ValueError(f"outcomes must lie in [{low:g}, {high:g}], {whose}, got {means[~good][0]:g}")
-    if feedback.squares is not None and is_bounded:
-        # Each outcome x in [low, high] satisfies (x - low)(high - x) >= 0, and so does the mean of a batch.
-        squares = feedback.squares / pulls
-        room = (low + high) * means - low * high - squares
-        good = room >= -4e-12 * max(abs(low), abs(high)) ** 2
-        if not good.all():
-            raise ValueError(
-                f"outcomes must lie in [{low:g}, {high:g}], {whose}, got a batch of mean {means[~good][0]:g}"
-                f" and mean square {squares[~good][0]:g}"
-            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,9 +140,6 @@ class SolverCertificate:
     certified : bool
         Whether the super arm is optimal, up to the oracle's `gap`. For an oracle with another declared
         `alpha`, whether this `alpha` is proved. It is false only if a limit ended the search.
-    parts : tuple of (float, float, int), optional
-        The value and the bound, both divided by ``2**exponent``, and the exponent. With them, `ratio` and
-        `gap` are known even if the value and the bound exceed the largest float and are infinite.
 
     Examples
     --------
@@ -159,14 +156,10 @@ class SolverCertificate:
     value: float
     bound: float
     certified: bool
-    parts: tuple[float, float, int] | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
         """The largest possible loss of the super arm, ``abs(bound - value)``, in the units of the means."""
-        if self.parts is not None:
-            value, bound, exponent = self.parts
-            return _times_power(abs(bound - value), exponent)
         return 0.0 if self.bound == self.value else abs(self.bound - self.value)
 
     @property
@@ -178,36 +171,7 @@ class SolverCertificate:
         signs allow no ratio: if the value of a reward or the bound and the value of a cost are negative, and
         they differ.
         """
-        value, bound = (self.value, self.bound) if self.parts is None else self.parts[:2]
-        return proved_ratio(value, bound)
-
-    def times_power(self, exponent: int) -> SolverCertificate:
-        """Return the certificate for means that are ``2**exponent`` times as large.
-
-        Parameters
-        ----------
-        exponent : int
-            The exponent.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from cmab.guarantees import SolverCertificate
-        >>> large = SolverCertificate(np.array([0]), 1.5e308, 1.75e308, False).times_power(1)
-        >>> large.value, large.bound, round(large.ratio, 2), large.gap
-        (inf, inf, 0.86, 5e+307)
-        """
-        value, bound = _times_power(self.value, exponent), _times_power(self.bound, exponent)
-        parts = self.value, self.bound, exponent
-        return SolverCertificate(self.super_arm, value, bound, self.certified, parts)
-
-
-def _times_power(number: float, exponent: int) -> float:
-    """Return ``number * 2**exponent``; it is infinite if it exceeds the largest float."""
-    try:
-        return math.ldexp(number, exponent)
-    except OverflowError:
-        return math.copysign(math.inf, number)
+        return proved_ratio(self.value, self.bound)
 
 
 def proved_ratio(value: float, bound: float) -> float:

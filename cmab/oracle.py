@@ -601,9 +601,6 @@ class LinearOracle(Oracle):
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
-        # Scaling by a power of two is exact, and prevents infinite sums of means.
-        exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
-        scaled = np.ldexp(values, -exponent)
         gaps = np.full(self.n_arms, np.inf)
         for arm in np.setdiff1d(np.arange(self.n_arms), np.concatenate((required, banned))):
             with_arm, without_arm = (
@@ -614,9 +611,7 @@ class LinearOracle(Oracle):
                 # Chen et al. (NIPS 2014), equation 1 (from memory): w(M*) minus the best weight with arm e on
                 # the other side. The common arms cancel. Negative gaps are due to rounding and become 0.
                 lost, won = np.setdiff1d(best, other), np.setdiff1d(other, best)
-                gap = max(0.0, self._sign * (scaled[lost].sum() - scaled[won].sum()))
-                with np.errstate(over="ignore"):
-                    gaps[arm] = min(np.ldexp(gap, exponent), np.finfo(np.float64).max)
+                gaps[arm] = max(0.0, self._sign * float(values[lost].sum() - values[won].sum()))
         return best, gaps
 
     def _optimum(

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 
-from cmab import Log, read_open_bandit
+from cmab import Log, read_log
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.validation import one_of
 from instances.arms import BetaArms, SemiBandit
@@ -279,7 +279,9 @@ def open_bandit(
     Returns
     -------
     Log
-        The log, as `read_open_bandit` returns it. The names of items are their numbers.
+        The log. The names of items are their numbers; the position and the features of the user are
+        `LoggedRound.facts`. The propensity is that of the item at its position, because the data do not show
+        which positions belong to one visit.
 
     Raises
     ------
@@ -303,7 +305,11 @@ def open_bandit(
     with _whole("open-bandit", file):
         raw = DATASETS["open-bandit"].read(f"{folder}/{campaign}/{campaign}.csv", file)
         frame = pd.read_csv(io.BytesIO(raw), index_col=0)  # the first column numbers the rows
-        return read_open_bandit({str(name): frame[name].tolist() for name in frame.columns})
+        if frame.filter(regex="click|score|affinity").isna().any(axis=None):
+            raise ValueError("cells must not be empty")
+        facts = ["position", *(name for name in frame if str(name).startswith("user_feature_"))]
+        how = {"outcome": "click", "reward": "click", "propensity": "propensity_score"}
+        return read_log(frame, "item_id", facts=facts, **how)
 
 
 @dataclass(frozen=True, eq=False)

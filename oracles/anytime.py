@@ -128,13 +128,7 @@ class AnytimeOracle(LinearOracle):
         >>> answer.value, answer.bound, answer.certified
         (0.75, 0.75, True)
         """
-        values = self._check_means(means, self.least_mean)
-        with np.errstate(over="ignore"):
-            if np.isfinite(np.abs(values).sum()):
-                return self._search(values)
-        # Sums may exceed the largest number: search with smaller means, which have finite sums.
-        exponent = int(self.n_arms).bit_length()
-        return self._search(np.ldexp(values, -exponent)).times_power(exponent)
+        return self._search(self._check_means(means, self.least_mean))
 
     @abstractmethod
     def _search(self, values: FloatArray) -> SolverCertificate:

@@ -26,7 +26,7 @@ from cmab.campaign.reports import (
     rounds_of,
     without_path,
 )
-from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError
+from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError, TicketError
 from cmab.oracle import feedback_of
 from cmab.validation import shown
 
@@ -243,7 +243,7 @@ class CampaignFolder:
                 ticket = self._of(author).ask(names=asked, instead_of=ticket).number
             campaign = self._of(author)
             (campaign.correct if of.state == "reported" else campaign.tell)(ticket=ticket, **given)
-        except NewerEventsError:
+        except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
             raise ValueError(f"round {report.number}: {error}") from None

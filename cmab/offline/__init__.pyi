@@ -2,6 +2,5 @@ from .estimators import OffPolicyEstimate as OffPolicyEstimate
 from .estimators import off_policy_value as off_policy_value
 from .estimators import replay_value as replay_value
 from .readers import read_log as read_log
-from .readers import read_open_bandit as read_open_bandit
 from .warm_start import OfflineChoice as OfflineChoice
 from .warm_start import clcb as clcb

@@ -18,7 +18,7 @@ from cmab.validation import integer, listed, real, shown, vector
 
 _WHOLE = ("number", "state", "reward", "propensity", "pulls", "asked", "told")
 #: Attributes that are lists, and the prefixes of their columns.
-_LISTS = {"names": "chosen", "by_position": "by_position", "by_prefix": "by_prefix"}
+_LISTS = {"names": "chosen", "by_position": "by_position"}
 
 
 def rows_of(rounds: Iterable[Any], arms: Iterable[Hashable]) -> list[dict[str, Any]]:
@@ -30,13 +30,17 @@ def rows_of(rounds: Iterable[Any], arms: Iterable[Hashable]) -> list[dict[str, A
     parts = max((len(name) for name in arms if isinstance(name, tuple)), default=0)
     heads = [f"arm_{i + 1}" for i in range(parts)] or ["arm"]
     facts = list(dict.fromkeys(fact for row in listed for fact in row.facts))
-    wide = {name: max((len(getattr(row, name) or ()) for row in listed), default=0) for name in _LISTS}
+    wide = {
+        (name, i): f"{head}_{i + 1}"
+        for name, head in _LISTS.items()
+        for i in range(max((len(getattr(row, name) or ()) for row in listed), default=0))
+    }
     return [
         {
             **{name: getattr(row, name) for name in _WHOLE},
-            **{head: cell for name, size in wide.items() for head, cell in _numbered(row, name, size)},
+            **{head: written(_cell_of(getattr(row, name), i)) for (name, i), head in wide.items()},
             **{f"facts.{fact}": row.facts.get(fact) for fact in facts},
-            **dict(zip(heads, _padded(_parts(arm), len(heads)), strict=True)),
+            **{head: _cell_of(arm if isinstance(arm, tuple) else (arm,), i) for i, head in enumerate(heads)},
             "outcome": outcome,
         }
         for row in listed
@@ -44,18 +48,8 @@ def rows_of(rounds: Iterable[Any], arms: Iterable[Hashable]) -> list[dict[str, A
     ]
 
 
-def _numbered(row: Any, name: str, size: int) -> Iterator[tuple[str, Any]]:
-    cells = [written(cell) for cell in getattr(row, name) or ()]
-    for place, cell in enumerate(_padded(cells, size), 1):
-        yield f"{_LISTS[name]}_{place}", cell
-
-
-def _parts(name: Any) -> Sequence[Any]:
-    return name if isinstance(name, tuple) else (name,)
-
-
-def _padded(cells: Sequence[Any], size: int) -> list[Any]:
-    return [*cells, *[None] * (size - len(cells))]
+def _cell_of(cells: Sequence[Any] | None, i: int) -> Any:
+    return cells[i] if cells is not None and i < len(cells) else None
 
 
 def written(name: Any) -> Any:
@@ -91,8 +85,6 @@ class LoggedRound:
         if unknown. Clocks can be set back, so the times of different rounds may decrease.
     by_position : tuple of float or None
         The probability with which each entry of `names` was chosen for its position.
-    by_prefix : tuple of float or None
-        The probability of the list up to each position. The last value equals `propensity`.
     facts : dict
         Further properties of the round from a table, known before the choice, by column name.
 
@@ -125,7 +117,6 @@ class LoggedRound:
     asked: datetime | None = None
     told: datetime | None = None
     by_position: tuple[float, ...] | None = None
-    by_prefix: tuple[float, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -141,8 +132,6 @@ class LoggedRound:
             real("propensity", self.propensity, 0.0, 1.0)
         if self.by_position is not None and not _are_chances(self.by_position):
             vector("by_position", self.by_position, low=0.0, high=1.0)
-        if self.by_prefix is not None and not _are_chances(self.by_prefix):
-            vector("by_prefix", self.by_prefix, low=0.0, high=1.0)
 
     def before(self) -> LoggedRound:
         """Return the round before the choice: only its number, context and facts."""
@@ -235,19 +224,6 @@ class Log(Sequence[LoggedRound]):
         ------
         ValueError
             If a round has sums of several outcomes, as in campaigns of explorers.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign, clcb, read_campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "campaign.db")
-        ...     campaign = Campaign(CUCB(TopK(3, k=2)), path, rng=0)
-        ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask())
-        ...     seen = read_campaign(path).statistics(TopK(3, k=1))
-        >>> seen.counts, seen.means
-        (array([1, 1, 0]), array([1., 0., 0.]))
         """
         names = Names("base arm", oracle._arm_labels(), getattr(oracle, "is_undirected", False))
         seen = ArmStatistics.empty(oracle.n_arms)
@@ -271,24 +247,9 @@ class Log(Sequence[LoggedRound]):
         list of dict
             Dictionaries with the same columns: ``number``, ``state``, ``reward``, ``propensity``, ``pulls``,
             ``asked`` and ``told`` of the round; ``chosen_1``, ``chosen_2``, ... for the entries of its super
-            arm; ``by_position_1``, ``by_prefix_1``, ... and ``facts.x`` if a table has them; ``arm`` and its
+            arm; ``by_position_1``, ... and ``facts.x`` if a table has them; ``arm`` and its
             ``outcome``. If arms are tuples, such as ties, ``arm_1``, ``arm_2``, ... replace ``arm``. Contexts
             are left out: see `LoggedRound.context`.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign, read_campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "campaign.db")
-        ...     campaign = Campaign(CUCB(TopK(3, k=2).named(["tea", "milk", "juice"])), path, rng=0)
-        ...     campaign.tell({"tea": 1.0, "milk": 0.0}, campaign.ask())
-        ...     log = read_campaign(path)
-        >>> for row in log.rows():
-        ...     print(row["number"], row["chosen_1"], row["chosen_2"], row["arm"], row["outcome"])
-        0 tea milk tea 1.0
-        0 tea milk milk 0.0
         """
         return rows_of(self, self.arms)
 

@@ -13,7 +13,7 @@ from collections import Counter
 import matplotlib.pyplot as plt
 import numpy as np
 
-from cmab import off_policy_value, read_open_bandit
+from cmab import off_policy_value, read_log
 from cmab.plotting import style
 from instances.datasets import open_bandit
 
@@ -21,8 +21,13 @@ from instances.datasets import open_bandit
 def drawn(share, rng):
     items = rng.choice(10, 3000, p=share)
     clicks = rng.random(3000) < np.linspace(0.02, 0.2, 10)[items]
-    table = {"item_id": items.tolist(), "position": [1] * 3000, "click": clicks.astype(int).tolist()}
-    return read_open_bandit({**table, "propensity_score": share[items].tolist()})
+    table = {
+        "item": items.tolist(),
+        "position": [1] * 3000,
+        "click": clicks.tolist(),
+        "p": share[items].tolist(),
+    }
+    return read_log(table, "item", outcome="click", reward="click", propensity="p", facts=["position"])
 
 
 def as_often(log):

@@ -28,7 +28,7 @@ def strong_components(tails: AnyArray, heads: AnyArray, n_nodes: int) -> AnyArra
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    matrix = coo_array((np.ones(len(tails), np.bool_), (tails, heads)), shape=(n_nodes, n_nodes))
+    matrix = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n_nodes, n_nodes))
     component = connected_components(matrix, directed=True, connection="strong")[1]
     lowest = np.empty(component.max() + 1, np.int64)
     lowest[component[::-1]] = np.arange(len(component))[::-1]
@@ -105,56 +105,12 @@ class DirectedGraph:
         labels: Sequence[Hashable] | None = None,
         probabilities: ArrayLike | None = None,
     ) -> None:
-        self._set_up((_ends("tails", tails), _ends("heads", heads)), n_nodes, labels, probabilities)
-
-    @classmethod
-    def from_edges(
-        cls,
-        sources: ArrayLike,
-        targets: ArrayLike,
-        *,
-        n_nodes: int | None = None,
-        labels: Sequence[Hashable] | None = None,
-        probabilities: ArrayLike | None = None,
-    ) -> DirectedGraph:
-        """Return the graph with an arc from each of `sources` to the target at the same position.
-
-        Parameters
-        ----------
-        sources, targets : array_like of int, shape (n_arcs,)
-            The node numbers, in ``range(n_nodes)``.
-        n_nodes : int, optional
-            The number of nodes; by default one more than the largest node number.
-        labels : sequence, optional
-            The name of each node; by default its number.
-        probabilities : array_like, optional
-            The activation probability of each arc.
-        """
-        ends = _ends("sources", sources), _ends("targets", targets)
-        largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
-        graph = cls.__new__(cls)
-        graph._set_up(
-            ends, largest + 1 if n_nodes is None else n_nodes, labels, probabilities, ("sources", "targets")
-        )
-        return graph
-
-    def _set_up(
-        self,
-        ends: tuple[AnyArray, AnyArray],
-        n_nodes: int,
-        labels: Sequence[Hashable] | None,
-        probabilities: ArrayLike | None,
-        names: tuple[str, str] = ("tails", "heads"),
-    ) -> None:
-        """Check and store the ends of the arcs; `names` are the caller's argument names for errors."""
-        tails, heads = ends
-        require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
-        if len(tails) != len(heads):
-            raise ValueError(
-                f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
-            )
+        start, end = _ends("tails", tails), _ends("heads", heads)
+        require_memory(_BYTES_OF_ARC * len(start), f"a graph of {len(start)} arcs")
+        if len(start) != len(end):
+            raise ValueError(f"tails and heads must be equally long, got {len(start)} and {len(end)}")
         n = integer("n_nodes", n_nodes, 1, _MOST)
-        largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
+        largest = int(max(start.max(initial=-1), end.max(initial=-1)))
         if largest >= n:
             raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
         if isinstance(labels, str | bytes):
@@ -163,18 +119,47 @@ class DirectedGraph:
             )
         if labels is not None and len(labels) != n:
             raise ValueError(f"labels must name each of {n} nodes, got {len(labels)} names")
-        loops = np.flatnonzero(tails == heads)
+        loops = np.flatnonzero(start == end)
         if len(loops):
-            node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
+            node = start[loops[0]] if labels is None else labels[int(start[loops[0]])]
             raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
-        self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
-        self.n_nodes, self.n_arcs = n, len(tails)
+        self.tails, self.heads = start.astype(np.int32), end.astype(np.int32)
+        self.n_nodes, self.n_arcs = n, len(start)
         self.probabilities = (
             None
             if probabilities is None
-            else frozen(vector("probabilities", probabilities, len(tails), 0, 1))
+            else frozen(vector("probabilities", probabilities, len(start), 0, 1))
         )
         self._labels = None if labels is None else list(labels)
+
+    @classmethod
+    def from_edges(
+        cls,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        *,
+        n_nodes: int | None = None,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> DirectedGraph:
+        """Return the graph of these arcs, with a default for the number of nodes.
+
+        Parameters
+        ----------
+        tails, heads : array_like of int, shape (n_arcs,)
+            The ends of each arc, in ``range(n_nodes)``.
+        n_nodes : int, optional
+            The number of nodes; by default one more than the largest node number.
+        labels : sequence, optional
+            The name of each node; by default its number.
+        probabilities : array_like, optional
+            The activation probability of each arc.
+        """
+        if n_nodes is None:
+            n_nodes = 1 + max(
+                int(_ends(name, ends).max(initial=-1)) for name, ends in (("tails", tails), ("heads", heads))
+            )
+        return cls(tails, heads, n_nodes=n_nodes, labels=labels, probabilities=probabilities)
 
     def __repr__(self) -> str:
         return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"

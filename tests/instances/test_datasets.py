@@ -98,7 +98,6 @@ def test_a_log_of_clicks(tmp_path):
     log = made("open-bandit", tmp_path)
     assert [(row.names, row.reward, row.propensity) for row in log] == [((1,), 0.0, 0.5), ((0,), 1.0, 0.25)]
     assert log[0].facts == {"position": 3, "user_feature_0": "a1"}
-    assert log[1].context.features.tolist() == [[2.0], [0.0]]
     for wrong in ({"campaign": "children"}, {"logger": "bts"}):
         with pytest.raises(ValueError, match="must be one of"):
             datasets.open_bandit(**wrong)

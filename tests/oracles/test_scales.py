@@ -12,7 +12,6 @@ from cases import ORACLES
 from scipy.stats import binom
 
 from oracles import CapacitatedFlow, MostReliablePath, PuLPOracle
-from oracles.anytime import AnytimeOracle
 
 SMALLEST = 5e-324
 CASES = [case for case in ORACLES if case.super_arms is not None]
@@ -60,12 +59,6 @@ def slack(oracle, means, best):
     return Fraction(1e-9) * abs(best)
 
 
-def bound_of(certificate):
-    """Return the exact bound of a certificate, also beyond the largest number."""
-    _, bound, exponent = certificate.parts or (certificate.value, certificate.bound, 0)
-    return Fraction(bound) * Fraction(2) ** exponent
-
-
 def misses(oracle, family, means):
     """Return whether the answer for `means` breaks the guarantee."""
     answer = oracle.solve(means, np.random.default_rng(7))
@@ -78,9 +71,9 @@ def misses(oracle, family, means):
             return False  # a heuristic that states no bound
         certificate = oracle.solve_certified(means, np.random.default_rng(7))
         assert certificate.super_arm.tolist() == answer.tolist()
-        if math.isinf(certificate.bound) and not certificate.parts:
+        if math.isinf(certificate.bound):
             return False  # a heuristic that states no bound
-        return sign * (best - bound_of(certificate)) > slack(oracle, means, best)
+        return sign * (best - Fraction(certificate.bound)) > slack(oracle, means, best)
     ratio = Fraction(oracle.alpha)
     return sign * (ratio * best - value) > slack(oracle, means, best)
 
@@ -108,49 +101,12 @@ def test_the_best_is_the_best_in_any_unit(case):
 
 
 @pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
-def test_a_power_of_two_changes_no_answer(case):
-    oracle, rng = case.make(), np.random.default_rng(12)
-    for means in (rng.uniform(0.1, 1.0, oracle.n_arms), rng.choice([0.25, 0.5, 1.0], oracle.n_arms)):
-        answer = oracle.solve(means, rng).tolist()
-        for exponent in (-1000, -20, 300):
-            assert oracle.solve(np.ldexp(means, exponent), rng).tolist() == answer
-
-
-@pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
-def test_sums_may_be_beyond_the_largest_number(case):
-    """Neither a warning nor another answer: what is worth infinity is compared by exact arithmetic here."""
-    oracle, rng = case.make(), np.random.default_rng(13)
-    for means in (np.full(oracle.n_arms, 1e308), rng.random(oracle.n_arms) * 1.7e308):
-        family = [tuple(arms) for arms in case.super_arms()]
-        assert not misses(oracle, family, means)
-        # The value may be infinite, but without a warning of numpy, which would be an error in this test.
-        assert not np.isnan(oracle.expected_reward(oracle.solve(means, rng), means))
-        if isinstance(oracle, AnytimeOracle):
-            certificate, sign = oracle.solve_certified(means, rng), 1 if oracle.sense == "max" else -1
-            best = sign * max(sign * worth(oracle, arms, means) for arms in family)
-            loose, value = slack(oracle, means, best), worth(oracle, certificate.super_arm, means)
-            assert sign * (bound_of(certificate) - best) >= -loose
-            assert sign * (Fraction(certificate.ratio) * best - value) <= loose
-            if oracle.is_exact:
-                assert certificate.certified
-                assert certificate.gap <= 1e-9 * means.max()
-        available = np.arange(oracle.n_choices) > 0
-        left = [tuple(arms) for arms in case.super_arms() if 0 not in arms]
-        if left and oracle.can_constrain:
-            values = [worth(oracle, arms, means) for arms in left]
-            answer = worth(oracle, oracle.solve_within(means, available, rng), means)
-            best = max(values) if oracle.sense == "max" else min(values)
-            assert abs(best - answer) <= slack(oracle, means, best)
-
-
-@pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
 def test_gaps_are_those_of_exact_arithmetic(case):
-    """Also where sums are beyond the largest number: no gap is then 0, or infinite, for that."""
     oracle, rng = case.make(), np.random.default_rng(14)
     family = [{int(arm) for arm in arms} for arms in case.super_arms()]
     if not oracle.can_constrain or not oracle.is_exact or len(family) > 200:
         return
-    for means in (rng.random(oracle.n_arms) * min(1.7e308, case.high), rng.choice([1.0, 1.5], oracle.n_arms)):
+    for means in (rng.random(oracle.n_arms) * min(1e300, case.high), rng.choice([1.0, 1.5], oracle.n_arms)):
         try:
             best, gaps = oracle.gaps(means, [], [], rng)
         except TypeError:  # a flow in a graph with cycles, through given edges

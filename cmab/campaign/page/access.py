@@ -86,19 +86,15 @@ class Users:
         user = self.get(name)
         try:
             given = password[:LONGEST].encode("utf-8", "replace")
-            self._hasher.verify(self._decoy if user is None else user.password, given)
+            _hasher().verify(self._decoy if user is None else user.password, given)
         except (VerificationError, InvalidHashError):
             return None
         return user
 
     @cached_property
-    def _hasher(self) -> Any:
-        return _hasher()
-
-    @cached_property
     def _decoy(self) -> str:
         """The hash of an unknown password, for unknown names."""
-        return str(self._hasher.hash(os.urandom(32)))
+        return str(_hasher().hash(os.urandom(32)))
 
 
 def _hasher() -> Any:
@@ -177,34 +173,18 @@ _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaig
 
 @dataclass
 class WebSession:
-    """A session of a browser or a program.
-
-    Attributes
-    ----------
-    user : str
-        The name of the user, the author of events.
-    role : {"read", "report", "decide"}
-        The role of the user.
-    password : str
-        The hash of the password at the beginning; the session ends when the password is changed.
-    begun, used : float
-        The times of the beginning and of the last request.
-    told : tuple of str
-        The sentence about the last action, which the next page shows once, and the address and the words of a
-        link after it.
-    done : dict
-        The answers to the last forms, by a hash of the form, so that a double click has one effect.
-    upload : tuple, optional
-        The form of a new campaign that is not made yet, and its file.
-    """
+    """A session of a browser or a program, which ends when the password of the user is changed."""
 
     user: str
     role: Role
     password: str = ""
     begun: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
+    #: The sentence about the last action, which the next page shows once, and a link with its words.
     told: tuple[str, ...] = ()
+    #: The answers to the last forms, by a hash of the form, so that a double click has one effect.
     done: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    #: The form of a new campaign that is not made yet, and its file.
     upload: tuple[str, Any] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -12,7 +12,7 @@ from cmab.campaign.files import Options, clean
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
-from cmab.campaign.page.web import Anybody, Decider, Reader, Repeated, Reporter, check_mark
+from cmab.campaign.page.web import Anybody, Decider, Reader, Reporter, check_mark
 from cmab.campaign.progress import TABLES
 from cmab.campaign.reports import Report, report_of, round_of
 
@@ -26,7 +26,7 @@ _ERRORS: Any = {
     status: {"description": what, "content": {"application/json": {"example": {"error": "..."}}}}
     for status, what in ((400, "Not valid"), (403, "Not allowed"), (404, "Not found"), (409, "Changed since"))
 }
-ROUTER = APIRouter(prefix="/api/v1", route_class=Repeated, responses=_ERRORS)
+ROUTER = APIRouter(prefix="/api/v1", responses=_ERRORS)
 Whole = Annotated[int, Field(ge=-(10**15), le=10**15)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
 Names = Annotated[list[str], Field(max_length=100_000)]
@@ -62,7 +62,7 @@ class NewCampaign(Body):
 
 
 class Choose(Body):
-    """A new choice."""
+    """A new choice, based on a version of the campaign."""
 
     version: Whole
     without: Names = []
@@ -98,18 +98,6 @@ class Versioned(Body):
     version: Whole
 
 
-class Campaign(BaseModel):
-    """A campaign; the version is the number of its events."""
-
-    id: str
-    title: str
-    kind: Literal["network", "list"]
-    k: int
-    version: int
-    rounds: int
-    waiting: list[int]
-
-
 class Next(BaseModel):
     """The best choice by the present estimates, its expected result, and the ends of a range of the model.
 
@@ -123,16 +111,23 @@ class Next(BaseModel):
     better: float
 
 
-class State(Campaign):
-    """A campaign with its results so far."""
+class Campaign(BaseModel):
+    """A campaign; the version is the number of its events. A single one has its results so far."""
 
-    mean: float | None
-    next: Next
-    bound: float | None
+    id: str
+    title: str
+    kind: Literal["network", "list"]
+    k: int
+    version: int
+    rounds: int
+    waiting: list[int]
+    mean: float | None = None
+    next: Next | None = None
+    bound: float | None = None
 
 
 class Round(BaseModel):
-    """A round; the mark changes with each of its events."""
+    """A round; the mark changes with each of its events. A single one has the reasons for its names."""
 
     round: int
     state: Literal["waiting", "reported", "cancelled"]
@@ -144,22 +139,8 @@ class Round(BaseModel):
     corrected: bool
     author: str
     mark: int
-
-
-class Reason(BaseModel):
-    """The reason for one name of a choice."""
-
-    name: str
-    mean: float
-    kind: Literal["known", "explored"]
-    text: str
-
-
-class Choice(Round):
-    """A round with the reasons for its names."""
-
-    version: int
-    reasons: list[Reason]
+    version: int | None = None
+    reasons: list[str] | None = None
 
 
 @ROUTER.post("/login")
@@ -177,7 +158,7 @@ def campaigns(context: Reader) -> dict[str, list[Campaign | dict[str, str]]]:
     for slug in context.store.slugs():
         try:
             with context.store.held(slug) as opened:
-                rows.append(Campaign(**_summary(opened)))
+                rows.append(_campaign(opened))
         except (ValueError, OSError):
             rows.append({"id": slug, "title": slug, "error": DAMAGED})
     return {"campaigns": rows}
@@ -194,38 +175,38 @@ def create(context: Decider, body: NewCampaign) -> Campaign:
             values[name] = file_name(given, name)
     slug = context.store.create(Options(**values), files, author=context.author)
     with context.store.held(slug) as opened:
-        return Campaign(**_summary(opened))
+        return _campaign(opened)
 
 
 @ROUTER.get("/campaigns/{slug}")
-def campaign(context: Reader, slug: str) -> State:
-    """Return the state of a campaign."""
+def campaign(context: Reader, slug: str) -> Campaign:
+    """Return a campaign with its results so far."""
     with context.store.held(slug) as opened:
         state = views.state_of(opened)
-        return State(**_summary(opened), mean=state["mean"], next=state["next"], bound=state["bound"])
+        return _campaign(opened, mean=state["mean"], next=state["next"], bound=state["bound"])
 
 
 @ROUTER.get("/campaigns/{slug}/rounds")
 def rounds(context: Reader, slug: str) -> dict[str, list[Round]]:
     """Return all rounds."""
     with context.store.held(slug) as opened:
-        return {"rounds": [Round(**_round(of)) for of in views.rounds_in(opened)]}
+        return {"rounds": [_round(of) for of in views.rounds_in(opened)]}
 
 
 @ROUTER.post("/campaigns/{slug}/rounds", status_code=201)
-def choose(context: Decider, slug: str, body: Choose) -> Choice:
+def choose(context: Decider, slug: str, body: Choose) -> Round:
     """Choose for the next round, or again for a round that waits."""
     with context.store.held(slug) as opened:
         check_mark(body.version, opened.version)
         of = opened.folder.ask(body.without, instead_of=body.instead_of, author=context.author)
-        return _with_reasons(opened, of)
+        return _round(of, opened)
 
 
 @ROUTER.get("/campaigns/{slug}/rounds/{number:int}")
-def one_round(context: Reader, slug: str, number: int) -> Choice:
+def one_round(context: Reader, slug: str, number: int) -> Round:
     """Return a round with the reasons for its names."""
     with context.store.held(slug) as opened:
-        return _with_reasons(opened, round_of(views.rounds_in(opened), number))
+        return _round(round_of(views.rounds_in(opened), number), opened)
 
 
 @ROUTER.post("/campaigns/{slug}/rounds/{number:int}/report")
@@ -253,7 +234,7 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
                 largest=folder.options.largest,
             )
             told.alone = body.alone
-        return Round(**_round(folder.tell(told, author=context.author)))
+        return _round(folder.tell(told, author=context.author))
 
 
 @ROUTER.post("/campaigns/{slug}/rounds/{number:int}/cancel")
@@ -263,7 +244,7 @@ def cancel(context: Decider, slug: str, number: int, body: Marked) -> Round:
         of = round_of(views.rounds_in(opened), number)
         check_mark(body.mark, of.mark)
         opened.folder.cancel(of.number, author=context.author)
-        return Round(**_round(views.rounds_in(opened)[of.number - 1]))
+        return _round(views.rounds_in(opened)[of.number - 1])
 
 
 @ROUTER.post("/campaigns/{slug}/undo")
@@ -284,43 +265,36 @@ def table(context: Reader, slug: str, table: str) -> dict[str, list[dict[str, An
         return {"rows": TABLES[table](opened.folder)}
 
 
-def _summary(opened: Opened) -> dict[str, Any]:
+def _campaign(opened: Opened, **state: Any) -> Campaign:
     known, options = views.rounds_in(opened), opened.folder.options
-    return {
-        "id": opened.slug,
-        "title": options.title,
-        "kind": "network" if opened.folder.is_network else "list",
-        "k": options.k,
-        "version": opened.version,
-        "rounds": len(known),
-        "waiting": [of.number for of in known if of.state == "waiting"],
-    }
+    return Campaign(
+        id=opened.slug,
+        title=options.title,
+        kind="network" if opened.folder.is_network else "list",
+        k=options.k,
+        version=opened.version,
+        rounds=len(known),
+        waiting=[of.number for of in known if of.state == "waiting"],
+        **state,
+    )
 
 
-def _round(of: Any) -> dict[str, Any]:
-    return {
-        "round": of.number,
-        "state": of.state,
-        "asked_at": of.asked,
-        "names": [str(name) for name in of.names],
-        "count": None if math.isnan(of.count) else of.count,
-        "joined": None if of.joined is None else {str(name): step for name, step in of.joined.items()},
-        "reported_at": of.told if of.state == "reported" else None,
-        "corrected": of.corrected,
-        "author": of.author,
-        "mark": of.mark,
-    }
-
-
-def _with_reasons(opened: Opened, of: Any) -> Choice:
-    network = opened.folder.is_network
-    reasons = [
-        Reason(
-            name=str(reason.name),
-            mean=reason.mean,
-            kind=reason.kind,
-            text=reason.in_words(is_network=network),
-        )
-        for reason in views.card_of(opened, of, has_picture=False).reasons
-    ]
-    return Choice(**_round(of), version=opened.version, reasons=reasons)
+def _round(of: Any, opened: Opened | None = None) -> Round:
+    """Return a round; of an opened campaign with the version and the reasons."""
+    found = Round(
+        round=of.number,
+        state=of.state,
+        asked_at=of.asked,
+        names=[str(name) for name in of.names],
+        count=None if math.isnan(of.count) else of.count,
+        joined=None if of.joined is None else {str(name): step for name, step in of.joined.items()},
+        reported_at=of.told if of.state == "reported" else None,
+        corrected=of.corrected,
+        author=of.author,
+        mark=of.mark,
+    )
+    if opened is not None:
+        reasons = views.card_of(opened, of, has_picture=False).reasons
+        found.version = opened.version
+        found.reasons = [reason.in_words(is_network=opened.folder.is_network) for reason in reasons]
+    return found

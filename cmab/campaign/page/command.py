@@ -23,15 +23,15 @@ def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lin
     """Serve the campaigns of a folder as a local web page."""
     parser.epilog, parser.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("folder", type=_path, metavar="FOLDER", help="folder of campaigns, or of one campaign")
+    add("folder", type=Path, metavar="FOLDER", help="folder of campaigns")
     add("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
-    add("--users", type=_path, metavar="FILE", help="users with passwords and roles")
+    add("--users", type=Path, metavar="FILE", help="users with passwords and roles")
     add("--add-user", metavar="NAME", help="add a user to the file of --users and end")
     add("--role", choices=_ROLES, default="read", help="role of the new user (read)")
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="address (127.0.0.1)")
     add("--name", action="append", default=[], metavar="HOST", help="further name of the host")
-    add("--certificate", type=_path, metavar="FILE", help="certificate, for other computers")
-    add("--key", type=_path, metavar="FILE", help="key of the certificate")
+    add("--certificate", type=Path, metavar="FILE", help="certificate, for other computers")
+    add("--key", type=Path, metavar="FILE", help="key of the certificate")
     add("--new-key", action="store_true", help="replace the key in the address of the page")
     add("--open", action="store_true", help="open the page in the browser")
     return run
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> Lines:
     access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
     app = application(store, access, hosts=hosts_of(options.host, port, options.name))
     scheme = "http" if options.certificate is None else "https"
-    address = f"{scheme}://{_in_address(options.host)}:{port}/"
+    address = f"{scheme}://{options.host}:{port}/"
     if users is None:
         address += f"?token={access.token}"
     yield f"The page is at {address}"
@@ -122,9 +122,8 @@ def warm_up() -> None:
 
 def _bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that its port is known."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port))
     except OSError as error:
         raise OSError(
             error.errno, f"port {port} of {host} cannot be used; choose another with --port"
@@ -133,7 +132,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def hosts_of(host: str, port: int, names: list[str]) -> set[str]:
     """Return the accepted values of the header ``Host``."""
-    found = {_in_address(host), *names, *(["localhost"] if _is_loopback(host) else [])}
+    found = {host, *names, *(["localhost"] if _is_loopback(host) else [])}
     return {f"{name}:{port}".lower() for name in found} | {name.lower() for name in names}
 
 
@@ -143,24 +142,17 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--port must be a number from 0 to 65535, got {options.port}")
     if (options.certificate is None) != (options.key is None):
         raise ValueError("--certificate and --key must be given together")
-    try:
-        is_local = _is_loopback(options.host)
-    except ValueError:
-        raise ValueError(
-            f"--host must be an address of numbers, such as 127.0.0.1, got {options.host}"
-        ) from None
-    if not is_local and (options.users is None or options.certificate is None):
+    if not _is_loopback(options.host) and (options.users is None or options.certificate is None):
         raise ValueError(
             f"--host {options.host} lets other computers in, so it needs --users, --certificate and --key"
         )
 
 
 def _is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host).is_loopback
-
-
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    try:
+        return ipaddress.IPv4Address(host).is_loopback
+    except ValueError:
+        raise ValueError(f"--host must be an address such as 127.0.0.1, got {host}") from None
 
 
 def _add_user(options: argparse.Namespace) -> str:
@@ -184,9 +176,3 @@ def _owner() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # the user of the process has no name
         return "owner"
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("must be the path of a folder or a file, got an empty text")
-    return Path(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import check_title, check_unpacked, file_name
-from cmab.campaign.page.web import Context, Decider, File, Repeated, shown_error
+from cmab.campaign.page.web import Context, Decider, File, shown_error
 
-ROUTER = APIRouter(route_class=Repeated, include_in_schema=False, default_response_class=Response)
+ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 #: The columns of a network that the form can choose.
 _COLUMNS = ("from_column", "to_column", "weight_column")
 
@@ -41,8 +40,6 @@ class Draft:
 @ROUTER.get("/new")
 def new(context: Decider) -> Response:
     """Show the form of a new campaign."""
-    if context.store.single:
-        raise Refusal(404, "This page serves a single campaign.")
     return _form(context, None)
 
 
@@ -71,7 +68,7 @@ def create(context: Decider) -> Response:
 
 def draft_of(context: Context) -> Draft:
     """Return the options of the form, and what was read from the file."""
-    draft = Draft({"title": clean(context.text("title")), "events": context.store.events})
+    draft = Draft({"title": clean(context.text("title"))})
 
     def checked(call: Callable[..., Any], *given: Any) -> Any:
         try:
@@ -127,7 +124,8 @@ def _problem(draft: Draft) -> Problem:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / _name(options)).write_bytes(draft.file.data)
         try:
-            return problem_of(Path(place), options)
+            found = problem_of(Path(place), options)
+            return replace(found, told=tuple(x.replace(_name(options), draft.file.name) for x in found.told))
         except ValueError as error:
             told = str(error).replace(_name(options), draft.file.name)
             raise ValueError(f"the file {told}" if told.startswith(draft.file.name) else told) from None

@@ -132,4 +132,5 @@ def _even(values: FloatArray) -> FloatArray:
     if span < 1e-9:
         return np.full(len(values), 0.5)
     ranks = (rankdata(values, "ordinal") - 1) / (len(values) - 1)
-    return 0.5 * (values - values.min()) / span + 0.5 * ranks
+    spread: FloatArray = 0.5 * (values - values.min()) / span + 0.5 * ranks
+    return spread

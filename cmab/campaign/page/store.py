@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from cmab.campaign.files import FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.page.access import Refusal
-from cmab.errors import NewerEventsError
 
 Found = TypeVar("Found")
 # The first bytes of gzip files, and the largest size of an unpacked file.
@@ -30,15 +29,7 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
 class Opened:
-    """An opened campaign, with a lock and the results that were computed for its present events.
-
-    Parameters
-    ----------
-    slug : str
-        The name of the campaign in addresses.
-    folder : CampaignFolder
-        The campaign.
-    """
+    """An opened campaign with its name in addresses, a lock, and results for its present events."""
 
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
@@ -57,11 +48,6 @@ class Opened:
             self.folder = self.folder.change(**options)
             self._version = -1
 
-    def check_newest(self) -> None:
-        """Raise `NewerEventsError` if another process has added events since the version was read."""
-        if self._version >= 0 and self.folder.campaign.n_events != self._version:
-            raise NewerEventsError("the campaign has newer events")
-
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
         """Return a result that depends on the events only, computed at most once for each version."""
         version = self.version
@@ -74,46 +60,23 @@ class Opened:
 
 
 class Store:
-    """The campaigns in a folder: the folder itself, or its subfolders.
+    """The campaigns in the subfolders of a folder, which is made if it does not exist."""
 
-    Parameters
-    ----------
-    root : Path
-        The folder of a campaign, or a folder of campaigns.
-    events : str
-        The file of the events of new campaigns.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not valid.
-    """
-
-    def __init__(self, root: Path, *, events: str = "events.sqlite") -> None:
-        self.root, self.events = root, events
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
-        if root.exists() and not root.is_dir():
-            raise ValueError(f"{root} must be a folder, got a file")
+        if (root.exists() and not root.is_dir()) or (root / FILE).is_file():
+            raise ValueError(f"{root} must be a folder of campaigns, got a file or one campaign")
         root.mkdir(parents=True, exist_ok=True)
-        self.single = (root / FILE).is_file()
-        if self.single:
-            slug = slug_of(root.resolve().name)
-            self._opened[slug] = Opened(slug, CampaignFolder(root))
 
     def without_folder(self, text: str) -> str:
         """Return a sentence without the folders of this machine, which its reader need not know."""
-        for root in sorted({str(self.root.resolve()), str(self.root.absolute())}, key=len, reverse=True):
-            text = re.sub(re.escape(root) + r"/(?:\.new-[^/]*/folder/)?", "", text).replace(
-                root, "the folder"
-            )
-        # The events can be in another folder.
-        return _FOLDERS.sub("", text)
+        text = re.sub(re.escape(str(self.root)) + r"/(?:\.new-[^/]*/folder/)?", "", text)
+        return _FOLDERS.sub("", text.replace(str(self.root), "the folder"))
 
     def slugs(self) -> list[str]:
         """Return the names of all campaigns in addresses, sorted."""
-        if self.single:
-            return list(self._opened)
         return sorted(path.name for path in self.root.iterdir() if self._is_campaign(path))
 
     def _is_campaign(self, path: Path) -> bool:
@@ -130,11 +93,7 @@ class Store:
         """
         opened = self._find(slug)
         with opened.lock, opened.folder.reading():
-            try:
-                yield opened
-            except ValueError:  # the reason may be an event of another process
-                opened.check_newest()
-                raise
+            yield opened
 
     def _find(self, slug: str) -> Opened:
         with self._lock:
@@ -150,13 +109,9 @@ class Store:
 
         Raises
         ------
-        Refusal
-            If the page serves a single campaign.
         ValueError
             If the options or the files are not valid.
         """
-        if self.single:
-            raise Refusal(409, "This page serves a single campaign.")
         check_title(options.title)
         for data in files.values():
             check_unpacked(data)
@@ -172,8 +127,6 @@ class Store:
 
     def delete(self, slug: str) -> str:
         """Move a campaign to the folder of deleted ones, and return the name of its folder there."""
-        if self.single:
-            raise Refusal(409, "This page serves a single campaign.")
         with self._lock:
             opened = self._opened.pop(slug)
             opened.folder.close()

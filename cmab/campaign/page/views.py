@@ -15,7 +15,6 @@ from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
-    TABLES,
     WORDS,
     Reason,
     bound_of,
@@ -27,7 +26,6 @@ from cmab.campaign.progress import (
 )
 from cmab.campaign.reports import Round, joined_ever, steps_in
 
-PAGE_ROWS = 50
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 #: Another choice counts as better if it brings this share more.
 MARGIN = 0.05
@@ -178,29 +176,6 @@ def advice_of(opened: Opened, following: dict[str, Any]) -> str:
     return f"It is too early to stop: {told}."
 
 
-def estimates_of(opened: Opened, *, search: str, sort: str, down: bool, page: int) -> dict[str, Any]:
-    """Return a page of the table of estimates, searched and sorted."""
-    rows = opened.kept("estimates", lambda: TABLES["estimates"](opened.folder))
-    names = [name for name in ("from", "to", "name") if rows and name in rows[0]]
-    found = [row for row in rows if any(search.casefold() in row[name].casefold() for name in names)]
-    columns = [*names, "estimate", "low", "high", "observed"]
-    key = sort if sort in columns else "estimate"
-    found.sort(key=lambda row: row[key].casefold() if isinstance(row[key], str) else row[key], reverse=down)
-    pages = max(1, math.ceil(len(found) / PAGE_ROWS))
-    page = min(max(page, 1), pages)
-    return {
-        "rows": found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
-        "names": names,
-        "found": len(found),
-        "all": len(rows),
-        "search": search,
-        "sort": key,
-        "down": down,
-        "page": page,
-        "pages": pages,
-    }
-
-
 def history_of(opened: Opened) -> list[dict[str, Any]]:
     """Return the events in words, newest first."""
     by_ticket = {ticket: of for of in rounds_in(opened) for ticket in (of.ticket, *of.former)}
@@ -208,45 +183,34 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
     rows = []
     for event in opened.folder.history():
         ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
-        of = None if ticket is None else by_ticket.get(ticket)
-        told = WORDS.get(event["event"], event["event"])
-        if event["event"] == "undo":
-            told = "the last step was taken back"
-        elif "replaced_by" in event:
-            told = "chosen anew"
+        of, kind = None if ticket is None else by_ticket.get(ticket), event["event"]
+        is_report = kind in ("tell", "correct")
         rows.append(
             {
                 "at": when(event["at"]),
                 "author": event.get("author") or "",
-                "told": told,
+                "told": "chosen anew" if "replaced_by" in event else WORDS.get(kind, kind),
                 "round": None if of is None else of.number,
-                "details": _details(event, opened.folder.is_network),
+                "details": _reported(event) if is_report else ", ".join(map(str, event.get("names") or ())),
                 "undone": event["undone"],
-                "can_correct": of is not None
-                and event["event"] in ("tell", "correct")
+                "can_correct": is_report
                 and not event["undone"]
+                and of is not None
                 and of.state == "reported",
             }
         )
     return rows[::-1]
 
 
-def _details(event: dict[str, Any], is_network: bool) -> str:
-    if event["event"] == "ask":
-        return ", ".join(map(str, event["names"]))
-    reward = event.get("reward")
-    if is_network and reward is not None and not math.isnan(reward):
-        others = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
-        return f"{counted(reward, 'person', 'people')} joined{_listed(others)}"
-    if event["event"] in ("tell", "correct") and not is_network:
-        return ", ".join(f"{name}: {value:g}" for name, value in (event.get("outcomes") or {}).items())
-    return ""
-
-
-def _listed(names: list[str], most: int = 12) -> str:
-    """Return a colon and the first names, or nothing without names."""
+def _reported(event: dict[str, Any], most: int = 12) -> str:
+    """Return a report in words: the results, or how many joined and who, besides those who were asked."""
+    results, reward = event.get("outcomes"), event.get("reward")
+    if results and event.get("joined") is None:
+        return ", ".join(f"{name}: {value:g}" for name, value in results.items())
+    names = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
+    count = "" if reward is None or math.isnan(reward) else f"{counted(reward, 'person', 'people')} joined"
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f": {', '.join(names[:most])}{more}" if names else ""
+    return f"{count}: {', '.join(names[:most])}{more}" if names else count
 
 
 def can_undo(opened: Opened) -> bool:

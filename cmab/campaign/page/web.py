@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -22,15 +20,13 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 import cmab
 from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, Role, WebSession, may
 from cmab.campaign.page.store import Store
-from cmab.errors import NewerEventsError
+from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: The longest body of a request, in bytes.
 MOST_BYTES = 8 * 2**20
 _MOST_FILES, _MOST_FIELDS, _MOST_DONE = 3, 2_000, 50
-#: The largest number of calls of a handler while another server adds events.
-_MOST_CALLS = 20
 CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 _WORDS = {
@@ -93,7 +89,6 @@ class Context:
             session=session,
             may=lambda role: session is not None and may(session.role, role),
             has_users=self.access.users is not None,
-            single=self.store.single,
             done=told,
             **values,
         )
@@ -123,12 +118,6 @@ class Context:
             return None
         address, told = self.session.done[self.digest]
         return self.go(address, *told)
-
-
-def attachment(data: bytes, name: str, kind: str) -> Response:
-    """Return a file to store."""
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
-    return Response(data, media_type=kind, headers=headers)
 
 
 def check_mark(given: Any, now: int) -> None:
@@ -175,27 +164,6 @@ async def _read_form(context: Context) -> None:
     await form.close()
 
 
-class Repeated(APIRoute):
-    """A route whose handler is called again if another server has added events since its reading.
-
-    The handler then compares the version or the mark of the request with the new events.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of a request."""
-        handler = super().get_route_handler()
-
-        async def repeated(request: Request) -> Response:
-            for _ in range(_MOST_CALLS):
-                try:
-                    return await handler(request)
-                except NewerEventsError:
-                    continue
-            raise Refusal(409, CHANGED)
-
-        return repeated
-
-
 # Errors in words
 
 
@@ -210,6 +178,8 @@ def shown_error(error: Exception, store: Store) -> str:
 def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
     if isinstance(error, Refusal):
         return error.status, error.message
+    if isinstance(error, NewerEventsError | TicketError):  # another server has acted since this one has read
+        return 409, CHANGED
     if isinstance(error, RequestValidationError):
         found = error.errors()[0]
         where = ".".join(map(str, found["loc"][1:])) or "the body"

@@ -3,21 +3,13 @@
 import networkx as nx
 import numpy as np
 import pytest
-from cases import DEPOTS, LOADS, ROADS
+from cases import DEPOTS, LOADS
 from refusals import refused
 from scipy.optimize import linprog
 
-from oracles import DisjointPaths, MinCostFlow, ShortestPath
+from oracles import DisjointPaths, MinCostFlow
 
 RNG = np.random.default_rng
-
-
-def test_one_path_is_the_shortest_path():
-    oracle, one = ShortestPath(ROADS, 0, 3), DisjointPaths(ROADS, 0, 3, k=1)
-    for seed in range(20):
-        costs = RNG(seed).random(7)
-        assert sorted(oracle.solve(costs, 0)) == one.solve(costs, 0).tolist()
-        assert one.paths(one.solve(costs, 0)) == [oracle.labels(oracle.solve(costs, 0))]
 
 
 def balance(graph, nodes):

@@ -16,10 +16,7 @@ import pytest
 from influence_graphs import FAMILIES, family, vectors
 from scipy.stats import binom
 
-from cmab import Greedy, Session, simulate
-from instances import IndependentCascade
 from oracles import (
-    AdaptiveInfluence,
     BudgetedInfluence,
     DeadlineInfluence,
     InfluenceMaximization,
@@ -81,17 +78,6 @@ def test_every_call_ends_within_the_sets_of_the_theory(name):
         cells = list(vectors(graph.n_arcs))
         # Certificates of 0.7 for one seed take as many sets as those of 0.33 for many.
         pairs += [checked(graph, means, k, 0.3, cascades=50) for _, means in cells[:: 1 if n > 10 else 3]]
-    are_as_good(pairs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_call_on_larger_graphs_ends_within_the_sets_of_the_theory(name):
-    pairs = []
-    for n, k, step in ((1000, 5, 2), (1000, 100, 4), (30_000, 200, 6), (100_000, 50, 10)):
-        graph = family(name, n)
-        cells = list(vectors(graph.n_arcs))[::step]
-        pairs += [checked(graph, means, k, 0.2 if n < 10_000 else 0.3, cascades=20) for _, means in cells]
     are_as_good(pairs)
 
 
@@ -208,19 +194,6 @@ def test_a_call_that_memory_ends_answers_with_what_it_has(monkeypatch, room):
 
 
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
-def test_a_session_goes_on_after_an_answer_that_is_not_certified(tmp_path):
-    def policy():
-        oracle = InfluenceMaximization(family("regular", 60), 3, epsilon=0.02, search=Search(max_rr_sets=100))
-        return Greedy(oracle, prior_mean=0.1, prior_weight=50.0)
-
-    session = Session(policy(), rng=0)
-    session.ask()
-    session.save(tmp_path / "session.json")
-    resumed = Session.load(tmp_path / "session.json", policy())
-    assert resumed.ask().super_arm.tolist() == session.ask().super_arm.tolist()
-
-
-@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
     """At an allowed failure of 0.2 a call, whichever sample is the last: false alarm 1e-6."""
     graph, calls, failures = family("out-tree", 12), 200, 0
@@ -233,40 +206,6 @@ def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
         answer = oracle.solve_certified(means, rng)
         failures += exact_spread(graph, means, answer.seeds) < answer.ratio * max(spreads) - 1e-9
     assert failures <= binom.isf(1e-6, calls, 0.2)
-
-
-def test_a_later_sample_that_finds_no_room_costs_nothing(monkeypatch):
-    """The answer is that of the largest sample that fits: the one that `max_rr_sets` of its size gives."""
-    graph = family("regular", 100)
-    means = np.full(graph.n_arcs, 0.1)
-    kwargs, search = {"epsilon": 0.02, "delta": DELTA}, Search(sampler="coins", quality="fast")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        with_room(monkeypatch, 1e5)
-        ended = InfluenceMaximization(graph, 3, search=search, **kwargs).solve_certified(
-            means, np.random.default_rng(0)
-        )
-        with_room(monkeypatch, np.inf)
-        limit = InfluenceMaximization(graph, 3, search=replace(search, max_rr_sets=ended.rr_sets), **kwargs)
-        same = limit.solve_certified(means, np.random.default_rng(0))
-    assert (ended.seeds.tolist(), ended.ratio) == (same.seeds.tolist(), same.ratio)
-
-
-def test_runs_and_campaigns_go_on_without_memory(monkeypatch):
-    graph = family("regular", 100)
-    means = np.full(graph.n_arcs, 0.1)
-    with_room(monkeypatch, 1e5)
-    oracle = InfluenceMaximization(graph, 3, epsilon=0.02)
-    world = IndependentCascade(graph, means, k=3)
-    with pytest.warns(RuntimeWarning, match="not certified"):
-        result = simulate(Greedy(oracle, prior_mean=0.1, prior_weight=100.0), world, horizon=20, rng=0)
-    assert result.rewards.shape == (1, 20)
-    waves = AdaptiveInfluence(graph, 1, waves=3, epsilon=0.02)
-    rng = np.random.default_rng(0)
-    with pytest.warns(RuntimeWarning, match="not certified"):
-        for _ in range(3):
-            waves.tell(waves.ask(means, rng).seeds)
-    assert len(waves.seeds) == 3
 
 
 def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):

@@ -10,12 +10,10 @@ from cases import any_hit
 from refusals import refused
 
 from oracles import (
-    GraphicMatroid,
     Knapsack,
     MaxCoverage,
     PartitionMatroid,
     SubmodularOracle,
-    TopK,
     UniformMatroid,
 )
 
@@ -88,19 +86,6 @@ def subsets(n):
     return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
 
 
-def test_a_sum_is_chosen_best():
-    """For sums greedy on sets of k and on matroids is exact: two oracles of another kind agree."""
-    graph = nx.gnp_random_graph(7, 0.5, seed=1)
-    forest = GraphicMatroid(graph)
-    for seed in range(5):
-        means = RNG(seed).random(forest.n_arms)
-        for constraint, exact in ((4, TopK(forest.n_arms, 4)), (forest, forest)):
-            oracle = SubmodularOracle(
-                forest.n_arms, constraint, reward=lambda values, chosen: values[chosen].sum()
-            )
-            assert oracle.solve(means, 0).tolist() == np.sort(exact.solve(means, 0)).tolist()
-
-
 def test_it_is_the_oracle_of_coverage():
     graph = nx.Graph([(page, f"r{reader}") for page in range(5) for reader in range(page, 7, 2)])
     nx.set_node_attributes(graph, {node: int(isinstance(node, str)) for node in graph}, "bipartite")
@@ -138,15 +123,6 @@ def test_stochastic_greedy_is_good_on_average():
     assert math.isnan(oracle.alpha)
 
 
-def test_few_entries_are_asked_again():
-    asked = []
-    oracle = SubmodularOracle(
-        400, 20, reward=lambda means, chosen: asked.append(len(chosen)) or np.sqrt(means[chosen].sum())
-    )
-    oracle.solve(RNG(5).random(400), 0)
-    assert len(asked) < 400 * 20 / 3
-
-
 def test_available_entries():
     rng, half = RNG(6), np.arange(6) < 3
     means = rng.random(6)
@@ -176,22 +152,3 @@ test_bad_input_is_refused = refused(
     ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
     by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
 )
-
-
-@pytest.mark.slow
-def test_a_thousand_facilities():
-    """As plain greedy, in numpy, on 300 clients."""
-    serves = RNG(8).random((1000, 300))
-    oracle = SubmodularOracle(
-        300_000,
-        15,
-        reward=lambda means, chosen: float(means.reshape(1000, 300)[chosen].max(axis=0, initial=0.0).sum()),
-        n_choices=1000,
-    )
-    best, chosen = np.zeros(300), []
-    for _ in range(15):
-        chosen.append(int(np.argmax(np.maximum(serves, best).sum(axis=1))))
-        best = np.maximum(best, serves[chosen[-1]])
-    assert oracle.expected_reward(oracle.solve(serves.ravel(), 0), serves.ravel()) == pytest.approx(
-        best.sum()
-    )

@@ -37,11 +37,11 @@ def test_a_campaign_by_the_interface(page, described):
     )
     place = f"/campaigns/{made['id']}"
     first = check(
-        described, "Choice", call(page, "post", f"{place}/rounds", 201, {"version": made["version"]})
+        described, "Round", call(page, "post", f"{place}/rounds", 201, {"version": made["version"]})
     )
     assert len(first["reasons"]) == 2
     again = {"version": first["version"], "without": [first["names"][0]], "instead_of": 1}
-    second = check(described, "Choice", call(page, "post", f"{place}/rounds", 201, again))
+    second = check(described, "Round", call(page, "post", f"{place}/rounds", 201, again))
     assert first["names"][0] not in second["names"]
     told = {"mark": second["mark"], "joined": dict.fromkeys(second["names"], 0)}
     report = check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))
@@ -49,7 +49,7 @@ def test_a_campaign_by_the_interface(page, described):
     call(page, "post", f"{place}/rounds/1/report", 409, told)  # the same request again
     told = {"mark": report["mark"], "count": 4}
     assert check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))["corrected"]
-    state = check(described, "State", call(page, "get", place, 200))
+    state = check(described, "Campaign", call(page, "get", place, 200))
     call(page, "post", f"{place}/undo", 200, {"version": state["version"]})
     rounds = call(page, "get", f"{place}/rounds", 200)["rounds"]
     assert [of["state"] for of in rounds] == ["reported"] and rounds[0]["count"] == 2.0

@@ -1,7 +1,5 @@
 """Each promise of the page of threats, and 1,000 hostile requests that change and reveal nothing."""
 
-import csv
-import io
 import json
 import random
 import re
@@ -165,7 +163,7 @@ def test_passwords_cannot_be_guessed_for_long(shared):
     assert known.text == unknown.text and known.status_code == unknown.status_code
 
 
-def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
+def test_a_user_who_is_removed_limited_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
     add_user(shared.access.users.path, "gus", "gus has a password", "decide")
@@ -179,11 +177,11 @@ def test_a_user_who_is_removed_or_limited_loses_the_session_at_once(shared):
     shared.access.users.path.write_text(text[:start])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
-
-
-def test_logging_out_ends_the_session_on_the_server(shared):
-    shared.client.cookies.clear()
-    shared.log_in("rob", PASSWORDS["rob"])
+    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    shared.log_in("gus", "gus has a password")
+    add_user(shared.access.users.path, "gus", "another password", "read")
+    assert shared.client.get("/").headers["location"] == "/login"
+    shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
     shared.send("/", "/logout")
     shared.client.cookies.update(kept)
@@ -220,7 +218,6 @@ def test_names_with_markup_are_text(tmp_path):
     for path in (
         "",
         "/state",
-        "/estimates?search=<script>",
         "/history",
         "/export",
         "/print",
@@ -230,21 +227,6 @@ def test_names_with_markup_are_text(tmp_path):
         assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
     assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
     assert "<script" not in page.get("/c/<script>", 404).text
-
-
-def test_formulas_in_names_are_inert_in_exports(tmp_path):
-    page = Page(tmp_path).enter()
-    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\t=1", " =1"]
-    place = page.create(network="".join(f'"{a}","{b}"\n' for a in names for b in names if a < b), k="3")
-    page.choose(place, without="")
-    page.report(place, 1, nobody="1")
-    for name in ("rounds", "people", "estimates", "history"):
-        text = page.get(f"{place}/export/{name}.csv").content.decode("utf-8-sig")
-        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
-        assert text.startswith('"') and not re.search(r'(?:^|,)[^"\r\n]', text, re.MULTILINE), text
-        names_in_cells = [each for cell in cells for each in cell.split("; ")]
-        assert not [each for each in names_in_cells if re.match(r"[=+@\t -]*[=+@][A-Z0-9]", each)], text
-    assert "'=HYPERLINK" in page.get(f"{place}/export/estimates.csv").text
 
 
 UPWARDS = ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
@@ -305,7 +287,7 @@ def hostile(rng, place):
             return "GET", place, {"headers": pick(HEADERS)}
         case 8:
             return pick(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]), place, {}
-    return "GET", f"{place}{pick(['', '/estimates'])}?{pick(QUERIES)}", {}
+    return "GET", f"{place}{pick(['', '/state'])}?{pick(QUERIES)}", {}
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -329,25 +311,6 @@ def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_
             assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
     assert files_in(page.store.root) == before
     assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
-
-
-def test_replays_and_forged_tickets_change_nothing(page, spring):
-    data = page.fields(spring, f"{spring}/choose")
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    number = len(page.rounds(spring))
-    address = f"{spring}/rounds/{number}/report"
-    report = page.fields(address, address) | {"nobody": "1"}
-    assert page.client.post(address, data=report).status_code == 303
-    before = files_in(page.store.root)
-    # The same form again, as after a double click, gets the same answer; another one is refused.
-    assert page.client.post(f"{spring}/choose", data=data).status_code == 303
-    assert page.client.post(address, data=report).status_code == 303
-    assert page.client.post(f"{spring}/choose", data=data | {"without": "Ann"}).status_code == 409
-    assert page.client.post(address, data=report | {"nobody": "", "others": "Gus"}).status_code == 409
-    for forged in (0, number + 1, 10**8):
-        answer = page.client.post(f"{spring}/rounds/{forged}/report", data=report)
-        assert answer.status_code in (400, 404, 409)
-    assert files_in(page.store.root) == before
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
@@ -478,76 +441,21 @@ def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
         assert now - before == (2 if "leave-out" in action else 1), action
 
 
-def test_an_event_of_another_round_does_not_refuse_a_report(tmp_path, monkeypatch):
-    from cmab.campaign.campaign import Campaign
-
-    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
-    spring = here.create()
-    here.choose(spring)
-    signed, done = Campaign.signed, []
-
-    def between(campaign, author, n_events=None):
-        if not done:
-            done.append(1)
-            other.choose(spring)
-        return signed(campaign, author, n_events=n_events)
-
-    fields = here.fields(f"{spring}/rounds/1/report", f"{spring}/rounds/1/report") | {"nobody": "1"}
-    monkeypatch.setattr(Campaign, "signed", between)
-    assert here.client.post(f"{spring}/rounds/1/report", data=fields).status_code == 303
-    assert [of.state for of in other.rounds(spring)] == ["reported", "waiting"]
-
-
-@pytest.fixture
-def damaged(tmp_path):
-    """A page with a whole campaign and the copies of it that a test damages."""
+def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(tmp_path):
     page = Page(tmp_path).enter()
-    page.choose(page.create(title="Whole"))
-    for title in ("Number", "Empty", "Gone"):
+    for title in ("Whole", "Empty"):
         page.choose(page.create(title=title))
     for opened in page.store._opened.values():
         opened.folder.close()
-    import sqlite3
-
-    for slug, change in (("number", "UPDATE cmab_events SET number = 7 WHERE number = 2"),):
-        connection = sqlite3.connect(tmp_path / slug / "events.sqlite")
-        connection.execute(change)
-        connection.commit()
-        connection.close()
     for path in (tmp_path / "empty").glob("events.sqlite*"):
         path.write_bytes(b"")
-    for path in (tmp_path / "gone").glob("events.sqlite*"):
-        path.unlink()
-    return Page(tmp_path).enter()
-
-
-def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(damaged):
-    before = files_in(damaged.store.root)
-    listed = damaged.get("/api/v1/campaigns").json()["campaigns"]
-    assert {row["id"]: "error" in row for row in listed} == {
-        "empty": True, "gone": True, "number": True, "whole": False,
-    }  # fmt: skip
-    for slug in ("number", "empty", "gone"):
-        for address in (f"/c/{slug}", f"/c/{slug}/state", f"/api/v1/campaigns/{slug}"):
-            text = damaged.get(address, 400).text
-            assert str(damaged.store.root) not in text and "/tmp" not in text, text
-            assert "must" in text
-    damaged.get("/c/whole")
-    assert files_in(damaged.store.root) == before
-
-
-def test_messages_have_no_folders(tmp_path):
-    from cmab.campaign.page.store import Store
-
-    store = Store(tmp_path / "my campaigns")
-    for text, told in (
-        (f"{store.root}/spring/events.sqlite, row 2, must", "spring/events.sqlite, row 2, must"),
-        (f"{store.root}/.new-x1/folder/a.csv: line", "a.csv: line"),
-        (f"{store.root} must", "the folder must"),
-        ("/srv/private/events.db must", "events.db must"),
-        ("1/2/3 and 'a/b/c' and <b>x</b>/y", "1/2/3 and 'a/b/c' and <b>x</b>/y"),
-    ):
-        assert store.without_folder(text) == told
+    page = Page(tmp_path).enter()
+    listed = page.get("/api/v1/campaigns").json()["campaigns"]
+    assert {row["id"]: "error" in row for row in listed} == {"empty": True, "whole": False}
+    for address in ("/c/empty", "/c/empty/state", "/api/v1/campaigns/empty"):
+        text = page.get(address, 400).text
+        assert "must" in text and str(tmp_path) not in text and "/tmp" not in text
+    page.get("/c/whole")
 
 
 @pytest.mark.parametrize(
@@ -567,39 +475,3 @@ def test_impossible_numbers_and_texts_are_refused(tmp_path, body):
     answer = page.client.post(address, content=body, headers=headers)
     assert answer.status_code == 400 and "codec" not in answer.text, answer.text
     assert files_in(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"title": "x" * 101, "network": NETWORK},
-        {"title": "a\u202eb", "network": NETWORK},
-        {"title": "Names", "names": "Ann\nB\x07ob"},
-        {"title": "Names", "network": f"Ann,{'x' * 501}\n"},
-    ],
-)
-def test_titles_and_names_have_limits_in_the_interface_too(tmp_path, given):
-    page = Page(tmp_path).enter()
-    headers = {"Authorization": f"Bearer {page.access.token}"}
-    answer = page.client.post("/api/v1/campaigns", json={"k": 1, **given}, headers=headers)
-    assert answer.status_code == 400, answer.text
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_strange_passwords_count_as_failed_attempts(shared):
-    body = b'{"user": "rob", "password": "\\ud800"}'
-    headers = {"Content-Type": "application/json"}
-    assert shared.client.post("/api/v1/login", content=body, headers=headers).status_code == 400
-    assert shared.access.users.check("rob", "\ud800") is None
-
-
-def test_a_changed_password_ends_the_session(shared):
-    from cmab.campaign.page.access import add_user
-
-    add_user(shared.access.users.path, "ida", "the first password", "read")
-    shared.client.cookies.clear()
-    shared.log_in("ida", "the first password")
-    shared.get("/")
-    add_user(shared.access.users.path, "ida", "another password", "read")
-    assert shared.client.get("/").headers["location"] == "/login"
-    shared.client.cookies.clear()
