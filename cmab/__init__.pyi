@@ -75,7 +75,6 @@ from .policies import AdaptiveCTS as AdaptiveCTS
 from .policies import BayesUCB as BayesUCB
 from .policies import Clairvoyant as Clairvoyant
 from .policies import CombLinTS as CombLinTS
-from .policies import ContextualMNLUCB as ContextualMNLUCB
 from .policies import DiscountedCUCB as DiscountedCUCB
 from .policies import EpsilonGreedy as EpsilonGreedy
 from .policies import ForcedExploration as ForcedExploration

@@ -171,7 +171,7 @@ def test_another_learner_is_refused(path):
     with pytest.raises(ValueError, match=r"must be a campaign of .*Noisy"):
         Campaign(CTS(Named(NAMES)), path)
     with pytest.raises(TypeError, match="must not be an explorer"):
-        Campaign(LUCB1(TopK(5, k=1), delta=0.1), path.with_name("other.db"))
+        Campaign(LUCB1(5, 1, delta=0.1), path.with_name("other.db"))
 
 
 def test_contexts_are_stored_by_name(path):

@@ -6,7 +6,7 @@ from itertools import islice
 import networkx as nx
 import numpy as np
 import pytest
-from cases import ITEMS, JOINT, ORACLES, POLICIES, assert_same_state
+from cases import JOINT, ORACLES, POLICIES, assert_same_state
 
 from cmab import (
     CUCB,
@@ -30,7 +30,7 @@ TIES = [
 ]
 FRIENDS = nx.DiGraph(TIES)
 # Rules for other families.
-OTHERS = ITEMS | JOINT | {"ftpl", "llr"}
+OTHERS = JOINT | {"ftpl", "llr"}
 
 
 def reports(names):
