@@ -187,8 +187,8 @@ def explore(
     ends = explorer.is_done(state), explorer.is_certified(state)
     if is_endless and not ends[0]:
         warnings.warn(
-            f"{type(explorer).__name__} was cut off after {samples:,} samples, the default limit: the k-th and"
-            " the next mean may be equal, or the mode may be heuristic. Set another limit by max_samples",
+            f"{type(explorer).__name__} was cut off after {samples:,} samples, the default limit: the k-th"
+            " and the next mean may be equal, or the mode may be heuristic. Set another limit by max_samples",
             RuntimeWarning,
             stacklevel=4,
         )
