@@ -699,11 +699,14 @@ class Campaign:
 
         def made() -> list[Event]:
             events: list[Event] = []
-            for report in listed:
-                with _numbered(len(events) + 1):
-                    event = self._report_event("tell", len(events), **report)
+            for place, report in enumerate(listed):
+                try:
+                    event = self._report_event("tell", place, **report)
                     if any(event.ticket == other.ticket for other in events):
                         raise ValueError(f"each ticket must be reported once, got {event.ticket} again")
+                except (TypeError, ValueError) as error:
+                    error.args = (f"report {place + 1}: {error}", *error.args[1:])
+                    raise
                 events.append(event)
             return events
 
@@ -997,16 +1000,6 @@ def _expired(replay: Replay) -> Sequence[int]:
         latest = time.time() - limit["seconds"]
         return sorted(number for number, event in replay.pending.items() if event.at <= latest)
     return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
-
-
-@contextmanager
-def _numbered(place: int) -> Iterator[None]:
-    """Add the number of a report to the errors of a block."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        error.args = (f"report {place}: {error}", *error.args[1:])
-        raise
 
 
 def _plain(value: Any) -> Any:
