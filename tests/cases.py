@@ -664,16 +664,6 @@ ORACLES = [
         ),
     ),
     OracleCase(
-        "contracted_matroid",
-        lambda: GraphicMatroid(STREETS).contract([0, 3]),
-        lambda: bases(8, lambda edges: not {0, 3} & set(edges) and is_forest((0, 3, *edges))),
-    ),
-    OracleCase(
-        "restricted_matroid",
-        lambda: GraphicMatroid(STREETS).restrict([0, 1, 4, 5, 6]),
-        lambda: bases(8, lambda edges: {0, 1, 4, 5, 6} >= set(edges) and is_forest(edges)),
-    ),
-    OracleCase(
         "submodular_size",
         lambda: SubmodularOracle(6, 2, reward=best_server, n_choices=3, triggers=their_pairs),
         lambda: combinations(range(3), 2),

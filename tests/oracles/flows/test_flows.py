@@ -72,7 +72,7 @@ test_bad_input_is_refused = refused(
     (lambda: DisjointPaths(nx.path_graph(3), 0, 2, k=1).solve(np.array([-1.0, 1.0]), 0), "means"),
     (lambda: DisjointPaths(nx.path_graph(3), 0, 2, k=1).paths([0]), "super_arm must be feasible"),
     (lambda: MinCostFlow(nx.path_graph(3), {}), "directed"),
-    (lambda: MinCostFlow(DEPOTS), "sum to 0 and not be 0"),
+    (lambda: MinCostFlow(DEPOTS), "demand must be positive somewhere"),
     (lambda: MinCostFlow(DEPOTS, {"x": 1}), "sum to 0"),
     (lambda: MinCostFlow(DEPOTS, {"x": 1, "q": -1}), "demand must be a node of graph"),
     (lambda: MinCostFlow(DEPOTS, {"x": 0.5, "y": -0.5}), "demand of 'x' must be an integer"),

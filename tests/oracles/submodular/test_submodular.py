@@ -1,6 +1,5 @@
 """Greedy for values of the user's: ratios by enumeration, plain greedy, coverage, and what is asked."""
 
-import math
 from itertools import chain, combinations
 
 import networkx as nx
@@ -104,25 +103,6 @@ def test_it_is_the_oracle_of_coverage():
     assert oracle.triggered_arms([1]).tolist() == coverage.triggered_arms([1]).tolist()
 
 
-def test_stochastic_greedy_is_good_on_average():
-    """The ratio of the expected worth, of 300 draws, within four standard errors."""
-    n, k, epsilon = 10, 3, 0.2
-    means = RNG(3).random(2 * n)
-    oracle = SubmodularOracle(
-        2 * n,
-        k,
-        reward=lambda values, chosen: values.reshape(n, 2)[chosen].max(axis=0, initial=0.0).sum(),
-        n_choices=n,
-        method="stochastic",
-        epsilon=epsilon,
-    )
-    optimum = max(oracle.expected_reward(s, means) for s in combinations(range(n), k))
-    rng = RNG(4)
-    values = np.array([oracle.expected_reward(oracle.solve(means, rng), means) for _ in range(300)])
-    assert values.mean() + 4 * values.std() / np.sqrt(300) >= (1 - 1 / math.e - epsilon) * optimum
-    assert math.isnan(oracle.alpha)
-
-
 def test_available_entries():
     rng, half = RNG(6), np.arange(6) < 3
     means = rng.random(6)
@@ -147,8 +127,5 @@ test_bad_input_is_refused = refused(
     ((6, Knapsack([1, 2], 3)), {"n_choices": 3}, "constraint must have 3 arms"),
     ((6, 2), {"reward": 3}, "reward must be callable"),
     ((6, 2), {"triggers": [0]}, "triggers must be callable"),
-    ((6, 2), {"method": "best"}, "method"),
-    ((6, 2), {"epsilon": 1.0}, "epsilon"),
-    ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
     by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
 )
