@@ -10,7 +10,6 @@ from .bounds.certificate import RegretCertificate as RegretCertificate
 from .bounds.certificate import regret_bound as regret_bound
 from .bounds.radii import LogRadius as LogRadius
 from .campaign import Campaign as Campaign
-from .campaign import Health as Health
 from .campaign import Request as Request
 from .campaign import Summary as Summary
 from .campaign import read_campaign as read_campaign

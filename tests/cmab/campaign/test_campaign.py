@@ -132,13 +132,6 @@ def test_undo_takes_back_what_was_seen_only(path):
     assert one.pending == other.pending == (0,)
 
 
-def test_arms_in_another_order_are_matched_by_name(path):
-    play(campaign(path), 9)
-    before, turned = campaign(path).state, campaign(path, NAMES[::-1]).state
-    assert np.array_equal(turned.means, before.means[::-1])
-    assert np.array_equal(turned.counts, before.counts[::-1])
-
-
 def test_new_and_gone_arms_are_matched_when_that_is_said(path):
     play(campaign(path), 9)
     before, names = campaign(path), ["zoe", 5, "cy", "ann", "bob"]
@@ -396,7 +389,8 @@ def test_the_health_has_the_error_of_the_policy(path):
     with pytest.raises(ArithmeticError):
         running.ask()
     health = running.health()
-    assert (health.error, health.events, health.oldest_pending) == ("ArithmeticError: no licence", 1, None)
+    wanted = {"error": "ArithmeticError: no licence", "events": 1, "oldest_pending": None}
+    assert health.items() >= wanted.items()
 
 
 class Counted:
@@ -430,5 +424,5 @@ def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path, cap
     with pytest.warns(RuntimeWarning, match="too many rows"):
         for number in range(20):
             again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
-    assert "too many rows" in again.health().error
+    assert "too many rows" in again.health()["error"]
     assert caplog.text.count("a fit of the model failed: ") == 2  # once for each fit
