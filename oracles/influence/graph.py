@@ -93,6 +93,9 @@ class DirectedGraph:
     array([0, 1, 2])
     """
 
+    # The networkx keys of the arcs of a multigraph, if they are not numbers in order.
+    _keys: list[Hashable] | None = None
+
     def __init__(
         self,
         tails: ArrayLike,
@@ -183,7 +186,7 @@ class DirectedGraph:
 
     @cached_property
     def arc_labels(self) -> list[Hashable]:
-        """The name of each arc: the names of its ends, and for a parallel arc also its number."""
+        """The name of each arc: the names of its ends, and for a parallel arc also its key or its number."""
         ends: tuple[Iterable[Hashable], ...] = self.tails.tolist(), self.heads.tolist()
         if (labels := self._all_labels()) is not None:
             ends = tuple(map(labels.__getitem__, part) for part in ends)  # type: ignore[arg-type]
@@ -193,8 +196,9 @@ class DirectedGraph:
         times = Counter(pairs)
         seen: Counter[Hashable] = Counter()
         names: list[Hashable] = []
-        for pair in pairs:
-            names.append((*pair, seen[pair]) if times[pair] > 1 else pair)
+        for arc, pair in enumerate(pairs):
+            which = seen[pair] if self._keys is None else self._keys[arc]
+            names.append((*pair, which) if times[pair] > 1 else pair)
             seen[pair] += 1
         return names
 
@@ -281,9 +285,20 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         chances = None if chances is None else np.repeat(chances, 2)
     if not labels:
         raise ValueError("graph must have at least one node, got none")
-    return DirectedGraph.from_edges(
+    made = DirectedGraph.from_edges(
         ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
     )
+    if graph.is_multigraph():
+        # Parallel edges keep the keys that networkx gives them, in whatever order they are read.
+        seen: Counter[Hashable] = Counter()
+        keys, numbered = [], True
+        for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]
+            numbered = numbered and key == seen[u, v]
+            seen[u, v] += 1
+            keys += [key] if graph.is_directed() else [key, key]
+        if not numbered:
+            made._keys = keys
+    return made
 
 
 def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:

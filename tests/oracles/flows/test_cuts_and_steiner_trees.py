@@ -27,7 +27,6 @@ def test_cuts_against_networkx(directed):
 
 test_bad_input_is_refused = refused(
     (lambda: MinimumCut(nx.path_graph(3), 0, 0), "must differ"),
-    (lambda: MinimumCut(nx.path_graph(3), [], 0), "source must be a node of graph"),
     (lambda: MinimumCut(nx.DiGraph([(1, 0)]), 0, 1), "graph must have a path from 0 to 1"),
     (lambda: MinimumCut(nx.empty_graph(2), 0, 1), "graph must have a path from 0 to 1"),
     (lambda: SteinerTree(nx.DiGraph([(1, 0)]), [0, 1]), "undirected"),
@@ -35,11 +34,6 @@ test_bad_input_is_refused = refused(
     (lambda: SteinerTree(nx.path_graph(3), [0, 0]), "distinct nodes"),
     (lambda: SteinerTree(nx.path_graph(3), 0), "list of nodes"),
     (lambda: SteinerTree(nx.path_graph(3), [0, 9]), "terminals must be a node of graph, got 9"),
-    (lambda: SteinerTree(nx.Graph([(0, 1), (2, 3)]), [0, 2]), "terminals must be connected"),
-    (lambda: SteinerTree(nx.path_graph(3), [0, 1], gap=1.0), "gap"),
-    (lambda: SteinerTree(nx.path_graph(3), [0, 1], time_limit=-1.0), "time_limit"),
-    (lambda: SteinerTree(nx.path_graph(3), [0, 1]).solve(np.array([0.5, np.nan]), 0), "means"),
-    (lambda: SteinerTree(nx.path_graph(3), [0, 1], method="best"), "method"),
     (
         lambda: SteinerTree(nx.path_graph(3), [0, 1, 2], method="approximate").solve(-np.ones(2), 0),
         "means",

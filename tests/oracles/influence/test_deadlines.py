@@ -136,39 +136,3 @@ def test_with_all_the_time_there_is_it_is_an_independent_cascade(law):
         rewards.append([*(feedback.reward for feedback in shorter), shown.reward])
     assert (np.diff(rewards, axis=1) >= 0).all()
     assert np.mean(rewards, axis=0)[0] < np.mean(rewards, axis=0)[-1]
-
-
-@pytest.mark.parametrize("law", [{}, {"meeting": 0.4}, {"rates": 2.0}], ids=["hops", "meeting", "rates"])
-def test_seeds_that_are_worth_nothing_reach_somebody_in_time_or_nobody(law):
-    chain = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3])
-    given = {"candidates": [0], "node_weights": [0, 0, 0, 2.0], **law}
-    answer = DeadlineInfluence(chain, 1, deadline=3, **given).solve_certified(
-        np.full(3, 0.5), np.random.default_rng(0)
-    )
-    assert answer.seeds.tolist() == [0]
-    assert answer.ratio > 0.8
-    if "rates" not in law:
-        never = DeadlineInfluence(chain, 1, deadline=2, **given)
-        assert never.solve_certified(np.ones(3), np.random.default_rng(0)).spread == 0.0
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"deadline": 0.0}, "deadline"),
-        ({"deadline": np.inf}, "deadline"),
-        ({"deadline": 1, "meeting": 0.0}, "meeting"),
-        ({"deadline": 1, "meeting": [0.5, 1.5]}, "meeting"),
-        ({"deadline": 1, "meeting": [0.5]}, "meeting"),
-        ({"deadline": 1, "rates": [0.5, 0.0]}, "rates"),
-        ({"deadline": 1, "rates": 1.0, "meeting": 0.5}, "rates"),
-    ],
-)
-def test_what_is_refused(given, name):
-    graph = DirectedGraph.from_edges([0, 1], [1, 2])
-    for make in (
-        lambda: DeadlineInfluence(graph, 1, **given),
-        lambda: DeadlineCascade(graph, [0.5, 0.5], **given),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must"):
-            make()

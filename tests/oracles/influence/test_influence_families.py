@@ -23,13 +23,11 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.influence import cover as _choosing
 from oracles.influence import sampling as _threads
 from oracles.influence import sets as reverse_sets
-from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
+from oracles.influence.certificate import Schedule, log_binomial
 from oracles.influence.graph import as_directed_graph
 from oracles.influence.search import USUAL, Search
-from oracles.influence.sets import ReverseGraph
 from oracles.influence.spread import estimated_spread, exact_spread
 
 FACTOR, DELTA = 8, 1e-6
@@ -95,29 +93,6 @@ def test_sentinels_do_not_hold_back_the_seeds_of_small_networks(k):
     are_as_good([checked(graph, means, k, 0.1 if k > 1 else 0.2, seed, cascades=50) for seed in range(10)])
 
 
-@pytest.mark.slow
-def test_sentinels_stay_where_they_cost_nothing(monkeypatch):
-    """In a giant component one of them is in most sets, which are three times as large without it."""
-    verdicts, test = [], _choosing.hold_back
-
-    def watched(*given):
-        verdicts.append(test(*given))
-        return verdicts[-1]
-
-    monkeypatch.setattr(_choosing, "hold_back", watched)
-    graph = family("one giant component", 3000)
-    means = np.full(graph.n_arcs, 0.5)
-    usual, plain = (
-        InfluenceMaximization(graph, 20, epsilon=0.1, search=Search(sampler=sampler)).solve_certified(
-            means, np.random.default_rng(0)
-        )
-        for sampler in ("auto", "coins")
-    )
-    assert verdicts
-    assert not any(verdicts)
-    assert 3 * usual.edges_examined < plain.edges_examined
-
-
 class Coins(TriggeringModel):
     def live_arcs(self, graph, means, rng):
         return rng.random(graph.n_arcs) < means
@@ -140,24 +115,6 @@ def allowed(oracle, means):
     """Return `means`, scaled down to weights of linear thresholds for an oracle of these."""
     heads = oracle.graph.heads
     return means / np.maximum(1.0, np.bincount(heads, means))[heads] if oracle.model == "lt" else means
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_oracle_that_searches_ends(name):
-    graph = family(name, 40)
-    for _, means in list(vectors(graph.n_arcs))[::6]:
-        for oracle in searchers(graph, epsilon=0.3, delta=DELTA):
-            p, n, k = allowed(oracle, means), graph.n_nodes, oracle.k
-            weights = np.ones(n) if oracle.node_weights is None else oracle.node_weights
-            # Any seeds are worth themselves at least: no more is known beforehand of all of these models.
-            budgeted = isinstance(oracle, BudgetedInfluence)
-            floor = 1.0 if budgeted else float(np.sort(weights)[-k:].sum())
-            greedy = BUDGET_RATIO if budgeted else oracle.alpha + oracle.epsilon
-            choices = k * (1.0 + math.log(n / k)) if budgeted else log_binomial(n, k)
-            answer = oracle.solve_certified(p, np.random.default_rng(0))
-            assert answer.certified
-            assert answer.rr_sets <= most_sets(oracle, floor, greedy, choices, float(weights.sum()))
 
 
 def with_room(monkeypatch, n_bytes):
@@ -220,43 +177,3 @@ def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
             for threads in (1, 2, 5)
         ]
         assert len({(tuple(answer.seeds), answer.ratio, answer.edges_examined) for answer in answers}) == 1
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_an_interrupt_ends_a_long_call_between_two_steps(monkeypatch, threads):
-    """Steps are short; an interrupt in one of them reaches the caller, and other threads stop as well."""
-    graph = family("ring", 1000)
-    reverse = ReverseGraph.of(graph, np.full(1000, 0.5))
-    monkeypatch.setattr(_threads, "_MOST_ARCS", 100)
-    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 16)
-    steps, draw = 0, ReverseGraph.draw
-
-    def interrupted(self, *given):
-        nonlocal steps
-        steps += 1
-        if steps == 20:
-            raise KeyboardInterrupt
-        return draw(self, *given)
-
-    monkeypatch.setattr(ReverseGraph, "draw", interrupted)
-    sets = reverse_sets.SetCollection(reverse, 0, threads=threads)
-    with pytest.raises(KeyboardInterrupt):
-        sets.grow(10**7)
-    assert sets.n_sets == 0
-    assert steps < 10_000
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n", [60, 200])
-def test_small_networks_are_answered_without_sentinels(n, seed):
-    """An acyclic network, whose best nodes look alike in a few sets; here sentinels cost up to 4 %."""
-    edges = np.array(list(nx.gnm_random_graph(n, 3 * n, seed=seed).edges))
-    graph = as_directed_graph(nx.DiGraph(edges.tolist()))
-    for k, epsilon in ((1, 0.3), (3, 0.1)):
-        answers = [
-            InfluenceMaximization(graph, k, epsilon=epsilon, search=Search(sampler=sampler)).solve(
-                np.ones(3 * n), seed
-            )
-            for sampler in ("auto", "coins")
-        ]
-        assert np.array_equal(*answers)

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
-from oracles.influence.sampling import Ways, alias_table, is_below, limits_and_tops
+from oracles.influence.sampling import Ways, is_below, limits_and_tops
 from oracles.influence.search import count_hits
 from oracles.influence.sets import ReverseGraph, SetCollection
 
@@ -260,14 +260,3 @@ def test_chances_of_a_live_arc_are_exact_however_small():
         dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
         assert reverse.total_weight == pytest.approx(float(2 - sum(dead)), rel=1e-14)
         assert reverse.ways.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-9])
-def test_roots_are_drawn_in_proportion_to_weights_over_ten_orders(scale):
-    """The alias table, by what its cells add up to: to twelve digits of the whole."""
-    rng = np.random.default_rng(7)
-    for _ in range(20):
-        masses = scale * 10 ** rng.uniform(-10, 0, 200) * (rng.random(200) < 0.8)
-        cuts, aliases = alias_table(masses)
-        shares = (cuts + np.bincount(aliases, 1.0 - cuts, 200)) / 200
-        np.testing.assert_allclose(shares, masses / masses.sum(), rtol=1e-6, atol=1e-15)

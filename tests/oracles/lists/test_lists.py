@@ -160,14 +160,9 @@ def test_pbm_ucb_shows_items_by_its_bounds():
 
 test_what_is_no_list_is_refused = refused(
     (lambda: RankedTopK(3, 4), r"k must be an integer in \[1, 3\], got 4"),
-    (lambda: RankedTopK(3, 2, reward="sum"), "reward must be"),
-    (lambda: RankedTopK(3, 2).expected_reward([0, 1], [0.1, 0.2, 1.5]), "means"),
-    (lambda: CascadeModel([0.1, 0.2], RankedTopK(3, 2)), "means must"),
-    (lambda: CascadeModel([0.1, 0.2, 1.2], RankedTopK(3, 2)), "means must"),
     (lambda: CascadeModel([0.1, 0.2], nx.Graph()), "oracle must be a RankedTopK"),
     (lambda: CascadeModel([0.1, 0.2, 0.3], RankedTopK(3, 2)).play([0], RNG(0)), "must be feasible"),
     (lambda: position_based_model([0.1], [0.2, 0.3]), "examination must have from 1 to 1 positions"),
-    (lambda: position_based_model([0.1, 2.0], [0.2]), "attraction"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.0), "examination must"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1]), "items must have one number"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1, 7]), "items must lie in range"),
