@@ -11,11 +11,9 @@ from scipy.linalg import eigvalsh
 from scipy.optimize import minimize
 
 from cmab import (
-    Context,
     ContextualMNLUCB,
     Feedback,
     LinearStatistics,
-    Session,
     Ticket,
     simulate,
 )
@@ -98,24 +96,6 @@ def test_the_likelihood_of_all_rounds_is_met_nearly():
     assert 0.8 < shares.min() <= shares.max() < 1.25
 
 
-def test_the_mode_is_found_from_far_away():
-    """Weak priors, prior modes and features of all sizes: the slope vanishes up to rounding."""
-    rng = RNG(0)
-    for _ in range(60):
-        scale, ridge, n = 10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-6, 2), int(rng.integers(1, 6))
-        rows, chosen = scale * rng.normal(size=(n, 4)), np.zeros(n)
-        chosen[rng.integers(n)] = rng.integers(2)
-        state = LinearStatistics.empty(4, ridge=ridge)
-        state.moment[:] = ridge * 30 * rng.normal(size=4)
-        centre = state.moment[0] / ridge
-        state.update_choice(rows, chosen)
-        theta = state.posterior().theta[0]
-        u = np.append(rows @ theta, 0.0)
-        p = np.exp(u - u.max())
-        slope = ridge * (theta - centre) + rows.T @ ((p / p.sum())[:n] - chosen)
-        assert np.abs(slope).max() < 1e-4 * (ridge * np.abs(theta - centre).max() + np.abs(rows).sum())
-
-
 def learned(policy, n=60):
     """Return a state after some customers of a shop of the policy's features."""
     state, rng = policy.initial_state(), RNG(2)
@@ -184,32 +164,6 @@ def test_other_features_in_each_round():
     run = simulate(policy, place, 200, checkpoints=[30, 170, 200], replications=3, rng=0)
     first, late = run.regret[:, 0], run.regret[:, 2] - run.regret[:, 1]
     assert late.sum() < first.sum() / 3
-
-
-def test_attractions_of_a_round_follow_its_features():
-    shop = Assortment([3.0, 2.0, 1.0, 1.0], k=2, max_attraction=math.exp(2.0))
-    place = LinearMultinomialLogit([0.0, 2.0, 0.0], shop)
-    assert place.attraction.tolist() == [1.0] * 4 and place.context is None
-    today, other = place.in_round(1, RNG(0)), place.in_round(2, RNG(1))
-    features = today.context.features
-    assert np.linalg.norm(features, axis=1) == pytest.approx(np.ones(4))
-    assert today.attraction == pytest.approx([math.exp(2 * x[1]) for x in features])
-    assert not np.array_equal(today.attraction, other.attraction)
-    offers = [list(some) for size in (1, 2) for some in combinations(range(4), size)]
-    worth = [
-        shop.revenues[some] @ today.attraction[some] / (1 + today.attraction[some].sum()) for some in offers
-    ]
-    assert today.optimum == pytest.approx(max(worth))
-
-
-def test_a_session_sees_features_in_its_context():
-    session = Session(ContextualMNLUCB(Assortment([1.0, 1.0], k=1, max_attraction=9.0), dimension=1), rng=0)
-    ticket = session.ask(Context(features=[[0.1], [0.9]]))
-    assert ticket.super_arm.tolist() == [1]
-    session.tell(Feedback(ticket, [0.0], reward=0.0), ticket)
-    assert session.state.posterior().theta[0, 0] < 0.0
-    with pytest.raises(ValueError, match="context must have features"):
-        session.ask()
 
 
 test_what_is_no_choice_on_features_is_refused = refused(
