@@ -10,7 +10,6 @@ from .bounds.certificate import RegretCertificate as RegretCertificate
 from .bounds.certificate import regret_bound as regret_bound
 from .bounds.radii import LogRadius as LogRadius
 from .campaign import Campaign as Campaign
-from .campaign import Health as Health
 from .campaign import Request as Request
 from .campaign import Summary as Summary
 from .campaign import read_campaign as read_campaign
@@ -75,7 +74,6 @@ from .policies import AdaptiveCTS as AdaptiveCTS
 from .policies import BayesUCB as BayesUCB
 from .policies import Clairvoyant as Clairvoyant
 from .policies import CombLinTS as CombLinTS
-from .policies import ContextualMNLUCB as ContextualMNLUCB
 from .policies import DiscountedCUCB as DiscountedCUCB
 from .policies import EpsilonGreedy as EpsilonGreedy
 from .policies import ForcedExploration as ForcedExploration

@@ -13,7 +13,6 @@ from .best_k import lucb_lower_bound as lucb_lower_bound
 from .best_k import power_gap_means as power_gap_means
 from .best_k import two_groups as two_groups
 from .changing import PiecewiseStationary as PiecewiseStationary
-from .choices import LinearMultinomialLogit as LinearMultinomialLogit
 from .choices import MultinomialLogit as MultinomialLogit
 from .contexts import LinearSemiBandit as LinearSemiBandit
 from .contexts import SleepingSemiBandit as SleepingSemiBandit

@@ -28,7 +28,6 @@ from .influence import MonteCarloGreedy as MonteCarloGreedy
 from .influence import Search as Search
 from .influence import TriggeringInfluence as TriggeringInfluence
 from .influence import TriggeringModel as TriggeringModel
-from .influence import edge_features as edge_features
 from .influence import in_degree_groups as in_degree_groups
 from .levels import LevelAllocation as LevelAllocation
 from .lists import CostAwareCascade as CostAwareCascade

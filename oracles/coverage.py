@@ -217,34 +217,17 @@ class MaxCoverage(GraphOracle):
         return self._cover(self._sides(), self._check_means(means, 0.0, 1.0))
 
     def optimum_bound(self, means: FloatArray, rng: np.random.Generator) -> float:
-        """Return the reward of the best super arm if there are few of them, otherwise an upper bound.
-
-        For every set of nodes, the optimum is at most the reward of this set plus the sum of the k largest
-        gains of single nodes (Nemhauser et al. 1978, Proposition 2.1, from memory). The sets are those of the
-        greedy choice after each step. The bound is never above the greedy reward divided by `alpha`.
-        """
+        """Return the reward of the best super arm if there are few of them, otherwise an upper bound."""
         values = self._check_means(means, 0.0, 1.0)
-        # Row u has the probability that left node u does not cover each right node.
-        misses = np.ones((len(self.left), len(self.right)))
-        for node in range(len(self.left)):
-            arms = self.triggered_arms(np.array([node]))
-            misses[node, self._heads[arms]] = 1.0 - values[arms]
         if comb(len(self.left), self.k) * self.k * len(self.right) <= _MOST_NUMBERS:
+            # Row u has the probability that left node u does not cover each right node.
+            misses = np.ones((len(self.left), len(self.right)))
+            for node in range(len(self.left)):
+                arms = self.triggered_arms(np.array([node]))
+                misses[node, self._heads[arms]] = 1.0 - values[arms]
             sets = np.array([*combinations(range(len(self.left)), self.k)])
             return float(((1.0 - misses[sets].prod(axis=1)) @ self.node_weights).max())
-        rest = self.solve(values, rng).tolist()
-        best = self.expected_reward(np.array(rest), values) / self.alpha
-        missing = np.ones(len(self.right))
-        for _ in range(self.k + 1):
-            gains = ((1.0 - misses) * missing) @ self.node_weights
-            covered = float((1.0 - missing) @ self.node_weights)
-            largest = float(np.partition(gains, -self.k)[-self.k :].sum())
-            best = min(best, covered + largest)
-            if rest:
-                # The greedy choice took its nodes in the order of their gains.
-                rest.sort(key=gains.__getitem__)
-                missing *= misses[rest.pop()]
-        return best
+        return self.expected_reward(self.solve(values, rng), values) / self.alpha
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)

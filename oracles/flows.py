@@ -651,22 +651,15 @@ class MinCostFlow(Flows):
         self._source = KeptGraph(graph)
         if not graph.is_directed() or not self.edges:
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
-        nodes: Any = getattr(graph, "nodes", None)
-        named = dict(nodes(data=demand, default=0)) if nodes and isinstance(demand, str) else demand
-        if not isinstance(named, Mapping):
-            raise ValueError(f"demand must be a mapping or the name of a node attribute, got {shown(demand)}")
-        supply, most = (
-            np.zeros(len(number), np.int64),
-            len(self.edges),
-        )  # a bound on the units of a node
-        for node, units in named.items():
-            supply[node_number("demand", node, number)] = -integer(f"demand of {node!r}", units, -most, most)
-        if supply.sum() != 0 or not supply.any():
-            raise ValueError(f"demand must sum to 0 and not be 0 everywhere, got {shown(named)}")
+        supply, most = -demands_of(graph, demand, number), len(self.edges)
+        if not supply.any() or np.abs(supply).max() > most:
+            raise ValueError(
+                f"demand must be positive somewhere and at most the {most} arcs, got {shown(demand)}"
+            )
         self.sense, order = _sense_and_order(graph, sense, network)
         self._complete(tails, heads, supply, order)
         if self._flow(np.zeros(self.n_arms)) is None:
-            raise ValueError(f"demand must be satisfiable with arcs of capacity 1, got {shown(named)}")
+            raise ValueError(f"demand must be satisfiable with arcs of capacity 1, got {shown(demand)}")
 
     def __repr__(self) -> str:
         return described(self, n_nodes=len(self._supply), units=self._units)

@@ -488,73 +488,9 @@ class Matroid(LinearOracle):
                 partners[replaceable[partners[replaceable] < 0]] = arm
         return partners
 
-    def restrict(self, arms: ArrayLike) -> Matroid:
-        """Return the matroid of the independent subsets of `arms`.
-
-        Arms keep their numbers; other arms are in no super arm.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import UniformMatroid
-        >>> part = UniformMatroid(5, k=2).restrict([3, 4])
-        >>> part.solve(np.array([0.9, 0.8, 0.7, 0.1, 0.2]), np.random.default_rng(0))
-        array([3, 4])
-        """
-        return _Minor(self, arm_indices("arms", arms, self.n_arms), np.empty(0, np.int64))
-
-    def contract(self, arms: ArrayLike) -> Matroid:
-        """Return the matroid of the sets that are independent together with `arms`.
-
-        If `arms` are dependent, the arms that greedy chooses from them in increasing order are contracted.
-        Arms keep their numbers; contracted arms are in no super arm.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import UniformMatroid
-        >>> rest = UniformMatroid(5, k=3).contract([3, 4])
-        >>> rest.solve(np.array([0.9, 0.8, 0.7, 0.1, 0.2]), np.random.default_rng(0))
-        array([0])
-        """
-        contracted = np.sort(arm_indices("arms", arms, self.n_arms))
-        kept = np.setdiff1d(np.arange(self.n_arms), contracted)
-        return _Minor(self, kept, self._greedy(contracted))
-
     def _order(self, values: FloatArray) -> IntArray:
         """Return the arms from best to worst; ties go to the lower index."""
         return np.argsort(-values if self.sense == "max" else values, kind="stable")
-
-
-class _Minor(Matroid):
-    """A matroid with some arms removed and some independent arms contracted."""
-
-    def __init__(self, whole: Matroid, kept: IntArray, given: IntArray) -> None:
-        self._whole = whole
-        self._given = given
-        self._kept = np.zeros(whole.n_arms, bool)
-        self._kept[kept] = True
-        self._complete(whole.n_arms, whole.sense)
-
-    def __repr__(self) -> str:
-        kept = np.flatnonzero(self._kept).tolist()
-        return f"_Minor({self._whole!r}, kept={shown(kept)}, given={shown(self._given.tolist())})"
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        return self._whole.labels(super_arm)
-
-    def _greedy(self, order: IntArray) -> IntArray:
-        taken = self._whole._greedy(np.concatenate((self._given, order[self._kept[order]])))
-        return taken[self._kept[taken]]
-
-    def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        circuit = self._whole._circuits(np.union1d(self._given, independent))
-
-        def within(arm: int) -> IntArray:
-            arms = circuit(arm) if self._kept[arm] else independent[:0]
-            return arms[self._kept[arms]]
-
-        return within
 
 
 #: Graphs with fewer edges are sorted at once.

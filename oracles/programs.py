@@ -610,43 +610,6 @@ class PuLPOracle(AnytimeOracle):
         super_arm = self._check_entries(super_arm)
         return [self._names[arm] for arm in super_arm]
 
-    def solve_certified(self, means: FloatArray, rng: np.random.Generator) -> SolverCertificate:
-        """Return the best super arm found, with a bound on the optimum.
-
-        If a limit ends the search, the result is the best super arm found, regardless of `on_limit`. If the
-        search found no super arm, it is the large super arm that the constructor found.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-        rng : numpy.random.Generator
-            Not used.
-
-        Returns
-        -------
-        SolverCertificate
-
-        Raises
-        ------
-        SolverError
-            If the solver stops for any reason other than a proof or the time limit.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pulp
-        >>> from oracles import PuLPOracle
-        >>> problem = pulp.LpProblem("two_of_three", pulp.LpMaximize)
-        >>> x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(3)]
-        >>> problem += x[0] + x[1] + x[2] <= 2
-        >>> oracle = PuLPOracle(problem, x, time_limit=1.0, on_limit="best")
-        >>> answer = oracle.solve_certified(np.array([0.5, 0.25, 0.125]), np.random.default_rng(0))
-        >>> answer.super_arm, answer.gap
-        (array([0, 1]), 0.0)
-        """
-        return super().solve_certified(means, rng)
-
     def _search(self, values: FloatArray) -> SolverCertificate:
         return self._searched(values, self._greedy(values))
 

@@ -264,36 +264,6 @@ def exclude(roads, weights, slack, is_terminal, root, spare):
 
 
 @kernel
-def prune_ends(roads, weights, is_terminal):
-    """Exclude the edges at nodes of degree one that are not terminals; return the number of edges left."""
-    n, left = roads.offsets.shape[0] - 1, 0
-    degree, stack, size = np.zeros(n, np.int64), np.empty(n, np.int64), 0
-    for edge in range(weights.shape[0]):
-        if weights[edge] < np.inf:
-            left += 1
-            degree[roads.tails[edge]] += 1
-            degree[roads.heads[edge]] += 1
-    for node in range(n):
-        if degree[node] == 1 and not is_terminal[node]:
-            stack[size] = node
-            size += 1
-    while size > 0:
-        size -= 1
-        node = stack[size]
-        for i in range(roads.offsets[node], roads.offsets[node + 1]):
-            edge, other = roads.edges[i], roads.ends[i]
-            if weights[edge] < np.inf:
-                weights[edge] = np.inf
-                left -= 1
-                degree[node] -= 1
-                degree[other] -= 1
-                if degree[other] == 1 and not is_terminal[other]:
-                    stack[size] = other
-                    size += 1
-    return left
-
-
-@kernel
 def far_side(pipes, room, target, is_far):
     """Write which nodes reach `target` over entries that have room, as left by `minimum_cut`."""
     n = is_far.shape[0]
@@ -816,7 +786,6 @@ class Search:
         """Exclude the edges of no tree that is better, by the slacks of a dual ascent from `root`."""
         spare = self.value * (1.0 + EQUAL) - bound
         exclude(self.roads, self.weights, slack, self.is_terminal, root, spare)
-        prune_ends(self.roads, self.weights, self.is_terminal)
 
 
 def connects(tails: IntArray, heads: IntArray, terminals: IntArray, n_nodes: int) -> bool:

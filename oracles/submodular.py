@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Hashable
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle
 from cmab.parameters import described
-from cmab.validation import arm_indices, integer, one_of, real, shown
+from cmab.validation import arm_indices, integer, shown
 from oracles.influence.certificate import BUDGET_RATIO
 from oracles.matroids import Matroid
 from oracles.packing import Knapsack
@@ -54,22 +54,6 @@ def lazy_greedy(value: Value, candidates: IntArray, family: Family) -> list[int]
     best = max(fitting, key=alone.__getitem__, default=None)
     if not family.is_full and best is not None and alone[best] > worth:
         return [best]
-    return chosen
-
-
-def stochastic_greedy(
-    value: Value, candidates: IntArray, k: int, epsilon: float, rng: np.random.Generator
-) -> list[int]:
-    """Return k entries, each the best of a few random ones (Mirzasoleiman et al. 2015, algorithm 1)."""
-    chosen: list[int] = []
-    worth, left = value(chosen), np.sort(candidates)
-    few = math.ceil(len(left) / k * math.log(1.0 / epsilon))
-    for _ in range(k):
-        drawn = np.sort(rng.choice(left, min(few, len(left)), replace=False)).tolist()
-        gains = [value([*chosen, entry]) - worth for entry in drawn]
-        chosen.append(drawn[int(np.argmax(gains))])
-        worth += max(gains)
-        left = left[left != chosen[-1]]
     return chosen
 
 
@@ -162,13 +146,6 @@ class SubmodularOracle(Oracle):
     triggers : callable, optional
         A function of a super arm that returns the base arms that it triggers. The default is its entries, or
         all arms if `n_choices` is given.
-    method : {"lazy", "stochastic"}
-        The algorithm. ``"lazy"`` compares all entries, but evaluates only few of them in a step.
-        ``"stochastic"``, for sets of size k, compares ``n / k * ln(1 / epsilon)`` entries, drawn at random in
-        each step. Its ratio ``1 - 1/e - epsilon`` holds for the expected reward, not for each answer, so
-        `alpha` is ``nan`` as for heuristics.
-    epsilon : float
-        The parameter of ``"stochastic"``, in (0, 1).
 
     Raises
     ------
@@ -198,7 +175,7 @@ class SubmodularOracle(Oracle):
     G. L. Nemhauser, L. A. Wolsey, M. L. Fisher: An analysis of approximations for maximizing submodular set
     functions I, Mathematical Programming 14 (1978). M. L. Fisher, G. L. Nemhauser, L. A. Wolsey: the same,
     II, Mathematical Programming Study 8 (1978). M. Minoux: Accelerated greedy algorithms for maximizing
-    submodular set functions (1978). B. Mirzasoleiman et al.: Lazier Than Lazy Greedy, AAAI 2015. All from
+    submodular set functions (1978). All from
     memory. J. Tang et al.: Revisiting Modified Greedy Algorithm for Monotone Submodular Maximization with a
     Knapsack Constraint, SIGMETRICS 2021.
     """
@@ -213,8 +190,6 @@ class SubmodularOracle(Oracle):
         reward: Callable[[FloatArray, IntArray], float],
         n_choices: int | None = None,
         triggers: Callable[[IntArray], ArrayLike] | None = None,
-        method: Literal["lazy", "stochastic"] = "lazy",
-        epsilon: float = 0.1,
     ) -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self._n_choices = None if n_choices is None else integer("n_choices", n_choices, 1)
@@ -223,13 +198,7 @@ class SubmodularOracle(Oracle):
                 raise ValueError(f"{name} must be callable, got {shown(function)}")
         self.reward, self.triggers, self.constraint = reward, triggers, constraint
         self._family = _family(constraint, self.n_choices)
-        self.method = one_of("method", method, ("lazy", "stochastic"))
-        self.epsilon = real("epsilon", epsilon, 0.0, 1.0, inside=True)
-        if method == "stochastic" and not isinstance(self._family, SetsOfSize):
-            raise ValueError(
-                f"constraint must be an integer for method='stochastic', got {shown(constraint)}"
-            )
-        self.alpha = self._family.alpha if method == "lazy" else math.nan
+        self.alpha = self._family.alpha
 
     def __repr__(self) -> str:
         return described(self, constraint=self.constraint)
@@ -246,27 +215,23 @@ class SubmodularOracle(Oracle):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the greedy set, in increasing order."""
-        return self._chosen(self._check_means(means), np.arange(self.n_choices), rng)
+        return self._chosen(self._check_means(means), np.arange(self.n_choices))
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         entries = np.flatnonzero(available)
         if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
             raise self._none_within(available)
-        chosen = self._chosen(self._check_means(means), entries, rng)
+        chosen = self._chosen(self._check_means(means), entries)
         if not self._family.has(chosen):
             raise self._none_within(available)
         return chosen
 
-    def _chosen(self, means: FloatArray, entries: IntArray, rng: np.random.Generator) -> IntArray:
+    def _chosen(self, means: FloatArray, entries: IntArray) -> IntArray:
         def value(chosen: list[int]) -> float:
             return self._worth(np.array(chosen, np.int64), means)
 
-        if self.method == "lazy":
-            chosen = lazy_greedy(value, entries, self._family)
-        else:
-            chosen = stochastic_greedy(value, entries, self._family.largest, self.epsilon, rng)
-        return np.array(sorted(chosen), np.int64)
+        return np.array(sorted(lazy_greedy(value, entries, self._family)), np.int64)
 
     def _worth(self, super_arm: IntArray, means: FloatArray) -> float:
         value = float(self.reward(means, super_arm))

@@ -30,7 +30,6 @@ from cmab import (
     BayesUCB,
     Clairvoyant,
     CombLinTS,
-    ContextualMNLUCB,
     DiscountedCUCB,
     Environment,
     EpsilonGreedy,
@@ -66,7 +65,6 @@ from instances import (
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
-    LinearMultinomialLogit,
     LinearSemiBandit,
     LinearThreshold,
     MovingMeans,
@@ -666,16 +664,6 @@ ORACLES = [
         ),
     ),
     OracleCase(
-        "contracted_matroid",
-        lambda: GraphicMatroid(STREETS).contract([0, 3]),
-        lambda: bases(8, lambda edges: not {0, 3} & set(edges) and is_forest((0, 3, *edges))),
-    ),
-    OracleCase(
-        "restricted_matroid",
-        lambda: GraphicMatroid(STREETS).restrict([0, 1, 4, 5, 6]),
-        lambda: bases(8, lambda edges: {0, 1, 4, 5, 6} >= set(edges) and is_forest(edges)),
-    ),
-    OracleCase(
         "submodular_size",
         lambda: SubmodularOracle(6, 2, reward=best_server, n_choices=3, triggers=their_pairs),
         lambda: combinations(range(3), 2),
@@ -745,7 +733,6 @@ def _grid_means(oracle: Oracle) -> HierarchicalCTS:
 # Rules for linear oracles (most of them with `solve_root`), for those with all sets of k arms, and for those
 # whose super arms list base arms.
 JOINT = {"escb", "primaldualcucb"}
-ITEMS = {"contextual_mnl_ucb"}
 POLICIES = [
     PolicyCase("adaptivects", AdaptiveCTS),
     PolicyCase("adaptivects_groups", lambda oracle: AdaptiveCTS(oracle, np.arange(oracle.n_arms) % 3)),
@@ -753,11 +740,6 @@ POLICIES = [
     PolicyCase("c2ucb", lambda oracle: C2UCB(oracle, np.eye(oracle.n_arms), radius=0.5), slow="runs"),
     PolicyCase("clairvoyant", lambda oracle: Clairvoyant(oracle, np.linspace(0.8, 0.2, oracle.n_arms))),
     PolicyCase("comblints", lambda oracle: CombLinTS(oracle, np.eye(oracle.n_arms)), slow="runs"),
-    PolicyCase(
-        "contextual_mnl_ucb",
-        lambda oracle: ContextualMNLUCB(oracle, np.eye(oracle.n_arms), radius_factor=0.3),
-        slow="runs",
-    ),
     PolicyCase("cts", CTS),
     PolicyCase(
         "cts_prior", lambda oracle: CTS(oracle, np.linspace(0.2, 0.8, oracle.n_arms), prior_weight=0.5)
@@ -920,13 +902,6 @@ ENVIRONMENTS = [
     EnvironmentCase(
         "multinomial_logit",
         lambda: MultinomialLogit(MEANS, Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3)),
-        ((0, 1, 2), (3,), (1, 4)),
-    ),
-    EnvironmentCase(
-        "linear_multinomial_logit",
-        lambda: LinearMultinomialLogit(
-            [0.5, -0.8], Assortment([1.0, 3.0, 0.0, 2.0, 3.0], k=3, max_attraction=3.0)
-        ),
         ((0, 1, 2), (3,), (1, 4)),
     ),
     EnvironmentCase("arms_alone", lambda: BernoulliArms(MEANS), ((0, 3), (1,))),

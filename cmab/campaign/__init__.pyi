@@ -1,5 +1,4 @@
 from .campaign import Campaign as Campaign
-from .campaign import Health as Health
 from .campaign import Request as Request
 from .summary import Summary as Summary
 from .summary import read_campaign as read_campaign

@@ -112,50 +112,6 @@ class Request:
         return len(self.names)
 
 
-@dataclass(frozen=True)
-class Health:
-    """The state of a campaign and its store, for monitoring.
-
-    Attributes
-    ----------
-    store : str
-        The address, without the password.
-    events, rounds, told, pending : int
-        The numbers of events, of tickets, and of reported and pending tickets.
-    oldest_pending, last_told : float or None
-        The seconds since the oldest pending ticket was issued, and since the last report.
-    since_snapshot : int
-        The number of events after the last snapshot, which a new process replays.
-    overtaken, repeated : int
-        How often this process was overtaken by another writer, and repeated a call of the database.
-    error : str or None
-        The last error of the policy in this process, for example a fit that failed.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from cmab import Campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(TopK(3, k=2).named(["a", "b", "c"]), pathlib.Path(folder, "c.db"), rng=0)
-    ...     ticket = campaign.ask()
-    ...     campaign.health().pending
-    1
-    """
-
-    store: str
-    events: int
-    rounds: int
-    told: int
-    pending: int
-    oldest_pending: float | None
-    last_told: float | None
-    since_snapshot: int
-    overtaken: int
-    repeated: int
-    error: str | None
-
-
 class Campaign:
     """A learner that identifies arms by name and stores every event in a database.
 
@@ -353,38 +309,38 @@ class Campaign:
         self._replica.current()
         return rows_of(list(self._replica.store.read()), self._replica.of.labels)
 
-    def health(self) -> Health:
-        """Return counts, ages and the last error, for monitoring."""
+    def health(self) -> dict[str, Any]:
+        """Return counts, ages and the last error, for monitoring.
+
+        Returns
+        -------
+        dict
+            ``store``: the address without the password. ``events``, ``rounds``, ``told`` and ``pending``: the
+            numbers of events, of tickets, and of reported and pending tickets. ``oldest_pending`` and
+            ``last_told``: the seconds since the oldest pending ticket was issued, and since the last report.
+            ``since_snapshot``: the number of events that a new process replays. ``overtaken`` and
+            ``repeated``: how often this process was overtaken by another writer, and repeated a call of the
+            database. ``error``: the last error of the policy in this process, such as a fit that failed.
+        """
         replica, now = self._replica, time.time()
         replay, snapshots = replica.current(), replica.store.snapshots()
         oldest = min((event.at for event in replay.pending.values()), default=None)
-        return Health(
-            store=replica.store.where,
-            events=replay.number,
-            rounds=replay.asked,
-            told=replay.told,
-            pending=len(replay.pending),
-            oldest_pending=None if oldest is None else now - oldest,
-            last_told=None if replay.last_told is None else now - replay.last_told,
-            since_snapshot=replay.number - (snapshots[0] if snapshots else 0),
-            overtaken=replica.store.overtaken,
-            repeated=replica.store.repeated,
-            error=replica.error,
-        )
+        return {
+            "store": replica.store.where,
+            "events": replay.number,
+            "rounds": replay.asked,
+            "told": replay.told,
+            "pending": len(replay.pending),
+            "oldest_pending": None if oldest is None else now - oldest,
+            "last_told": None if replay.last_told is None else now - replay.last_told,
+            "since_snapshot": replay.number - (snapshots[0] if snapshots else 0),
+            "overtaken": replica.store.overtaken,
+            "repeated": replica.store.repeated,
+            "error": replica.error,
+        }
 
     def beliefs(self, *, rng: Seed = 0) -> Beliefs:
-        """Return the posterior of the means of the base arms, from observed and hidden outcomes.
-
-        Parameters
-        ----------
-        rng : int, numpy.random.Generator or None
-            The seed of the draws from the posterior.
-
-        Raises
-        ------
-        ValueError
-            If the policy does not draw from Beta posteriors.
-        """
+        """Return the posterior of the means of the base arms, of which `estimates` shows the intervals."""
         prior, replay = shares_prior(self.policy), self._replica.current()
         if prior is None or self.policy.support is None:
             raise ValueError(f"policy must draw from Beta posteriors to have estimates, got {self.policy!r}")
@@ -743,11 +699,14 @@ class Campaign:
 
         def made() -> list[Event]:
             events: list[Event] = []
-            for report in listed:
-                with _numbered(len(events) + 1):
-                    event = self._report_event("tell", len(events), **report)
+            for place, report in enumerate(listed):
+                try:
+                    event = self._report_event("tell", place, **report)
                     if any(event.ticket == other.ticket for other in events):
                         raise ValueError(f"each ticket must be reported once, got {event.ticket} again")
+                except (TypeError, ValueError) as error:
+                    error.args = (f"report {place + 1}: {error}", *error.args[1:])
+                    raise
                 events.append(event)
             return events
 
@@ -1041,16 +1000,6 @@ def _expired(replay: Replay) -> Sequence[int]:
         latest = time.time() - limit["seconds"]
         return sorted(number for number, event in replay.pending.items() if event.at <= latest)
     return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
-
-
-@contextmanager
-def _numbered(place: int) -> Iterator[None]:
-    """Add the number of a report to the errors of a block."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        error.args = (f"report {place}: {error}", *error.args[1:])
-        raise
 
 
 def _plain(value: Any) -> Any:

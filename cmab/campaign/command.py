@@ -128,7 +128,7 @@ def _ask(options: argparse.Namespace) -> Lines:
         folder.cancel(options.instead_of)
     of = folder.ask(options.without)
     yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
-    for reason in reasons_of(folder.problem, folder.beliefs(), of, folder.rounds()):
+    for reason in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
         yield f"  {reason.name}: {reason.in_words(is_network=folder.is_network)}"
 
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from cmab import Campaign
 from cmab.campaign.files import FILE, Options, Problem, clean, problem_of, read_options, short, written
-from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import (
     Report,
     Round,
@@ -134,10 +133,6 @@ class CampaignFolder:
         """Return all rounds, oldest first."""
         return rounds_of(self.history(), is_network=self.is_network)
 
-    def beliefs(self) -> Beliefs:
-        """Return the estimates of the learner."""
-        return self.campaign.beliefs()
-
     def ask(
         self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
     ) -> Round:
@@ -178,7 +173,7 @@ class CampaignFolder:
         ValueError
             If a name is unknown, or too few names remain.
         """
-        labels, oracle, beliefs = self.problem.names.labels, self.problem.oracle, self.beliefs()
+        labels, oracle, beliefs = self.problem.names.labels, self.problem.oracle, self.campaign.beliefs()
         rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
         before = joined_ever(self.rounds()) if is_new_only else set()
         if before:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -69,8 +70,9 @@ class Names:
                 f"names must be strings, finite numbers or tuples of these, got {shown(own)}"
             ) from None
         if len(self.number) < len(own):
+            repeated = next(name for name, n in Counter(own).items() if n > 1)
             raise ValueError(
-                f"names of {self.plural} must differ from each other, got {shown(_repeated(own))} twice"
+                f"names of {self.plural} must differ from each other, got {shown(repeated)} twice"
             )
 
     @property
@@ -119,16 +121,6 @@ def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
         return "base arm", "base arm"
     is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
     return ("node", "tie") if is_network else ("entry of a super arm", "base arm")
-
-
-def _repeated(names: Iterable[Hashable]) -> Hashable:
-    """Return the first name that occurs a second time."""
-    seen: set[Hashable] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    raise AssertionError("the names differ from each other")
 
 
 def _tuples(value: Any) -> Any:

@@ -8,7 +8,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -144,41 +144,26 @@ def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
 # Tables
 
 
-@dataclass
-class ByName:
-    """How often a name was chosen, and the estimate of the model for it.
+def by_name(folder: CampaignFolder, most: int = 100) -> list[Row]:
+    """Return a row for each name that was chosen in a reported round, with the best estimate first.
 
-    Attributes
-    ----------
-    name : hashable
-        The name.
-    rounds : list of int
-        The numbers of the reported rounds in which the name was chosen.
-    brings : float
-        In a network: how many people join, with the person, if only this person is asked. In a list: the mean
-        result.
+    ``brings`` is an estimate of the model. In a network: how many people join, with the person, if only this
+    person is asked. In a list: the mean result.
     """
-
-    name: Hashable
-    rounds: list[int] = field(default_factory=list)
-    brings: float = math.nan
-
-
-def by_name(folder: CampaignFolder, most: int = 100) -> list[ByName]:
-    """Return a row for each name that was chosen in a reported round, with the best estimate first."""
-    rows: dict[Hashable, ByName] = {}
+    rounds: dict[Hashable, list[int]] = {}
     for of in folder.rounds():
         for name in of.names if of.state == "reported" else ():
-            rows.setdefault(name, ByName(name)).rounds.append(of.number)
+            rounds.setdefault(name, []).append(of.number)
     numbers = {label: at for at, label in enumerate(folder.problem.names.labels)}
-    found = [row for row in rows.values() if row.name in numbers]
-    found = sorted(found, key=lambda row: -len(row.rounds))[:most]
-    beliefs, rng = folder.beliefs(), np.random.default_rng(0)
+    found = sorted((name for name in rounds if name in numbers), key=lambda name: -len(rounds[name]))[:most]
+    beliefs, rng = folder.campaign.beliefs(), np.random.default_rng(0)
     draws = [beliefs.means] if not folder.is_network else [beliefs.draw(rng) for _ in range(_FEW_DRAWS)]
-    for row in found:
-        alone = np.array([numbers[row.name]], np.int64)
-        row.brings = float(np.mean([value_of(folder.problem.oracle, alone, means) for means in draws]))
-    return sorted(found, key=lambda row: -row.brings)
+    rows: list[Row] = []
+    for name in found:
+        alone = np.array([numbers[name]], np.int64)
+        brings = float(np.mean([value_of(folder.problem.oracle, alone, means) for means in draws]))
+        rows.append({"name": name, "rounds": rounds[name], "brings": brings})
+    return sorted(rows, key=lambda row: -row["brings"])
 
 
 def different_people(rounds: Sequence[Round]) -> str:
@@ -228,17 +213,17 @@ def _people(folder: CampaignFolder) -> list[Row]:
     what = "brings_about" if folder.is_network else "mean_result"
     return [
         {
-            "name": str(row.name),
-            "asked": len(row.rounds),
-            "rounds": row.rounds,
-            what: round(row.brings, 3),
+            "name": str(row["name"]),
+            "asked": len(row["rounds"]),
+            "rounds": row["rounds"],
+            what: round(row["brings"], 3),
         }
         for row in by_name(folder)
     ]
 
 
 def _estimates(folder: CampaignFolder) -> list[Row]:
-    beliefs = folder.beliefs()
+    beliefs = folder.campaign.beliefs()
     columns = beliefs.means, *beliefs.intervals(LEVEL), beliefs.counts
     numbers = np.round(np.stack(columns), 6).T.tolist()
     return [

@@ -1,4 +1,4 @@
-"""Multinomial logit choice of at most one of several items: MNL-UCB in epochs, and choices with features."""
+"""Multinomial logit choice of at most one of several items: MNL-UCB in epochs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
+from cmab.arrays import FloatArray
 from cmab.feedback import Feedback, Ticket
-from cmab.linear import LinearStatistics, expected
 from cmab.oracle import Oracle
 from cmab.parameters import real
-from cmab.policies.linear import LinearPolicy
 from cmab.policies.switching import InPlay, InPlayStatistics
 from cmab.validation import shown
 
@@ -150,114 +148,3 @@ class MNLUCB(InPlay[EpochStatistics]):
 
     def _generator(self, state: EpochStatistics) -> np.random.Generator:
         return np.random.default_rng([0, state.epochs])
-
-
-# Utilities with features --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ContextualMNLUCB(LinearPolicy):
-    """UCB-MNL: optimism for multinomial logit choice with utilities that are linear in features of the items.
-
-    Use this policy for choices from an assortment if items have features.
-
-    A customer buys item i with probability ``v_i / (1 + sum v)``, where ``v = exp(x . theta)`` and the sum is
-    over the offered items. Observations of an item also inform about items with similar features. Each
-    update uses the whole choice: the purchased item is compared with all other offered items. The posterior
-    of theta is Gaussian, by a Laplace approximation after each customer, so the time of a round does not grow
-    with the number of earlier rounds. If the oracle has a `max_attraction`, feedback with several purchases
-    raises ``ValueError``. With other oracles, all positive outcomes of a round are parts of one choice, which
-    is not a correct model of them.
-
-    In round t the oracle receives the attractions ``v = exp(x . theta + alpha_t sqrt(x . V^-1 x))``, with
-    ``alpha_t = radius_factor sqrt(2 d ln(1 + t / d) + 2 ln t)``. Theta is the posterior mode. V is the
-    posterior precision: `ridge` plus the covariance of the features of the choice of each customer, where
-    no purchase has features 0. For costs, the rule is the mirror image.
-
-    The paper differs in two points. Its theta maximises the likelihood of all rounds, which takes more time
-    per round. Its V is the sum of ``x x^T`` over all offered items, and its alpha_t is divided by ``2
-    kappa``, where kappa is a lower bound on products of choice probabilities. Its regret in T rounds is ``O(d
-    sqrt(T))`` up to logarithms, independent of the number of items. Here the covariance contains these
-    products, and the proof does not cover this form. Experiments use a tenth of alpha_t,
-    ``radius_factor=0.1``.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The family of assortments: an `oracles.Assortment` with a `max_attraction` of at least the largest v.
-        Its base arms are comparisons of an item with no purchase, with means ``v / (1 + v)``.
-    features, dimension, ridge, norm
-        As in `LinearPolicy`. `ridge` is the precision of the prior, which has mean 0.
-    radius_factor : float
-        Factor of alpha_t, at least 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab import ContextualMNLUCB, simulate
-    >>> from instances import MultinomialLogit
-    >>> from oracles import Assortment
-    >>> shop = Assortment([1.0, 1.0, 1.0, 1.0], k=2)
-    >>> features = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.3, 0.3]])
-    >>> customers = MultinomialLogit(np.exp(features @ [-3.0, -0.5]), shop)
-    >>> simulate(ContextualMNLUCB(shop, features, radius_factor=0.1), customers, 500, rng=0).super_arms
-    [array([2, 3])]
-
-    References
-    ----------
-    M. Oh, G. Iyengar: Multinomial Logit Contextual Bandits: Provable Optimality and Practicality, AAAI 2021,
-    Algorithm 1 (abstract; alpha_t and V were read in a public implementation). J. Lee, M. Oh: Nearly Minimax
-    Optimal Regret for Multinomial Logistic Bandit, NeurIPS 2024, for updates in constant time and for V as
-    here (by a public implementation).
-    """
-
-    _: KW_ONLY
-    radius_factor: float = field(default=1.0, metadata=real(0.0))
-    groups: None = field(init=False, default=None, repr=False)
-    sigma: float | None = field(init=False, default=None, repr=False)
-    support: tuple[float, float] | None = field(init=False, default=(0.0, 1.0), repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.oracle.n_choices != self.oracle.n_arms:
-            raise ValueError(f"oracle must have its choices as base arms, got {shown(self.oracle)}")
-
-    def utilities(self, state: LinearStatistics, features: FloatArray) -> FloatArray:
-        """Return the bound on the utility of each item, shape (n_arms,)."""
-        t, d, posterior = state.rounds + 1, self._shape[1], state.posterior()
-        # Oh and Iyengar (2021): 1 / (2 kappa) sqrt(2 d ln(1 + t / d) + 2 ln t).
-        alpha = float(self.radius_factor) * math.sqrt(2.0 * d * math.log1p(t / d) + 2.0 * math.log(t))
-        return posterior.means(features) + self.oracle._sign * alpha * posterior.widths(features)
-
-    def indices(self, state: LinearStatistics, features: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return the mean of each comparison with no purchase, ``v / (1 + v)``."""
-        return expected(self.utilities(state, features))
-
-    def update(
-        self,
-        state: LinearStatistics,
-        feedback: Feedback,
-        ticket: Ticket | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        """Update `state` with the choice of the customer of a ticket.
-
-        Without a ticket, the offered items are unknown. A purchase is then compared only with no purchase.
-        """
-        refuse_baskets(self.oracle, feedback.outcomes)
-        # Sums over several customers are not completed, because `LinearPolicy.update` rejects them.
-        if ticket is not None and feedback.pulls is None and (feedback.outcomes > 0.0).any():
-            rest = np.setdiff1d(ticket.super_arm, feedback.arms)  # the items that were not bought
-            arms = np.concatenate([feedback.arms, rest])
-            outcomes = np.concatenate([feedback.outcomes, np.zeros(len(rest))])
-            feedback = Feedback.unchecked(arms, outcomes, feedback.reward)
-        super().update(state, feedback, ticket, rng)
-
-    def _regress(
-        self,
-        state: LinearStatistics,
-        rows: FloatArray,
-        outcomes: FloatArray,
-        group: IntArray | None,
-    ) -> None:
-        state.update_choice(rows, np.clip(outcomes, 0.0, 1.0))

@@ -456,11 +456,6 @@ class Comparison:
 def learner_rows(results: Mapping[str, Simulation], level: float = 0.95) -> list[dict[str, Any]]:
     """Return a row for each learner, with intervals at `level`; regret only if the optimum is known."""
     rows: list[dict[str, Any]] = []
-    found = {name: [len(points) for points in each.change_points] for name, each in results.items()}
-    left = {
-        name: min((float(rest.min()) for rest in each.budgets_left if len(rest)), default=None)
-        for name, each in results.items()
-    }
     is_exact = all(each.is_exact for each in results.values())
     for name, result in results.items():
         last = int(result.rounds[-1])
@@ -471,12 +466,6 @@ def learner_rows(results: Mapping[str, Simulation], level: float = 0.95) -> list
             if not is_exact:  # below 0 if the learner does better than the guarantee of its oracle
                 row["regret"] = float(result.regret[:, -1].mean())
         row |= _with_ends(_measure(result), result.expected_rewards[:, -1] / last, level)
-        # Mean number of changes found per replication, if any learner found one.
-        if any(map(any, found.values())):
-            row["changes found"] = float(np.mean(found[name])) if found[name] else 0.0
-        # The least budget left over all replications and budgets, if any learner has a budget.
-        if any(least is not None for least in left.values()):
-            row["least budget left"] = left[name]
         # The median ignores the replication in which code was compiled.
         row["ms a round"] = 1e3 * float(np.median(result.seconds)) / last
         inside = 100 * float(result.oracle_seconds.sum() / result.seconds.sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,7 +12,6 @@ import numpy as np
 from cmab.arrays import IntArray
 from cmab.compiled import (
     IS_COMPILING,
-    SAMPLES,
     STEPS,
     Arguments,
     ExplorerKernel,
@@ -40,8 +38,6 @@ _MOST = 2**62
 _FOREVER = np.iinfo(np.int64).max // 4
 # Steps per call of the compiled loop, between which signals arrive, and trees are built again.
 _STEPS = 2_000_000
-# Samples that take minutes in Python, and a minute in compiled code.
-_LONG_IN_PYTHON, _LONG_COMPILED = 10**7, 10**8
 
 
 def identify(
@@ -73,8 +69,7 @@ def identify(
         Largest number of samples of a replication. A run that needs more samples is reported as not stopped.
         Set this limit unless the gaps are known: if the k-th and the next mean are equal, exact goals are
         never reached, and heuristic modes may never stop. If omitted, the limit is 10**9 for explorers
-        without a bound of their own (`Explorer.is_bounded`). Such a run warns after many samples, and at the
-        limit.
+        without a bound of their own (`Explorer.is_bounded`). Such a run warns at the limit.
     progress : bool, optional
         Whether to show a progress bar, as for `simulate`.
 
@@ -175,15 +170,14 @@ def explore(
     state, rng = explorer.initial_state(), stream(seed, Purpose.LEARNER, replication)
     coins = stream(seed, Purpose.ENVIRONMENT, replication)
     started = time.perf_counter()
-    watch = Watch(type(explorer).__name__)
-    if max_samples is None and not explorer.is_bounded:
-        max_samples = watch.cap = DEFAULT_CAP
+    is_endless = max_samples is None and not explorer.is_bounded
+    max_samples = DEFAULT_CAP if is_endless else max_samples
     counts: IntArray | None = None
-    samples = explore_compiled(explorer, environment, state, rng, coins, max_samples, watch)
+    samples = explore_compiled(explorer, environment, state, rng, coins, max_samples)
     path = "python" if samples is None else "compiled"
     if samples is None:
         counts = np.zeros(explorer.n_arms, np.int64)
-        samples = _explore(explorer, environment, state, rng, coins, max_samples, watch, counts)
+        samples = _explore(explorer, environment, state, rng, coins, max_samples, counts)
     # Without samples there is no recommendation.
     arms = explorer.recommend(state) if samples else np.empty(0, np.int64)
     correct = (
@@ -191,8 +185,13 @@ def explore(
     )
     seconds = time.perf_counter() - started
     ends = explorer.is_done(state), explorer.is_certified(state)
-    if not ends[0]:
-        watch.give_up(samples)
+    if is_endless and not ends[0]:
+        warnings.warn(
+            f"{type(explorer).__name__} was cut off after {samples:,} samples, the default limit: the k-th"
+            " and the next mean may be equal, or the mode may be heuristic. Set another limit by max_samples",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     proofs = [certificate(explorer, state, arms=arms, counts=counts)] if certify else []
     counts = proofs[0].counts if proofs else None
     return Identification(
@@ -217,7 +216,6 @@ def _explore(
     rng: np.random.Generator,
     coins: np.random.Generator,
     max_samples: int | None,
-    watch: Watch,
     counts: IntArray,
 ) -> int:
     """Sample until the rule stops or the next batch would exceed the limit; return the number of samples.
@@ -239,40 +237,7 @@ def _explore(
         explorer.update(state, feedback, Ticket(steps, arms, pulls), rng)
         samples, steps = samples + len(arms) * pulls, steps + 1
         counts[arms] += pulls
-        watch.see(samples, _LONG_IN_PYTHON)
     return samples
-
-
-@dataclass
-class Watch:
-    """Warnings of a run that has neither a bound of its own nor a limit of the user.
-
-    Attributes
-    ----------
-    explorer : str
-        The name of the explorer.
-    cap : int or None
-        The default limit, or None if the run has another limit and does not warn.
-    """
-
-    explorer: str = ""
-    cap: int | None = None
-    has_told: bool = False
-
-    def see(self, samples: int, many: int) -> None:
-        """Warn once if a run has taken at least `many` samples."""
-        if self.cap is not None and samples >= many and not self.has_told:
-            self.has_told = True
-            self._warn(f"has not stopped after {samples:,} samples and continues up to {self.cap:,}")
-
-    def give_up(self, samples: int) -> None:
-        """Warn that the default limit has ended a run."""
-        if self.cap is not None:
-            self._warn(f"was cut off after {samples:,} samples, the default limit")
-
-    def _warn(self, what: str) -> None:
-        why = "the k-th and the next mean may be equal, or the mode may be heuristic"
-        warnings.warn(f"{self.explorer} {what}: {why}. Set another limit by max_samples", RuntimeWarning, 4)
 
 
 class CompiledExploration(NamedTuple):
@@ -296,7 +261,6 @@ def explore_compiled(
     rng: np.random.Generator,
     coins: np.random.Generator,
     max_samples: int | None,
-    watch: Watch | None = None,
 ) -> int | None:
     """Continue from `state` in place; return the number of samples, or None without compiled forms."""
     compiled = compiled_exploration(explorer, environment)
@@ -310,7 +274,7 @@ def explore_compiled(
         state.update(environment.sample(unseen, 1, coins))
         samples += len(unseen)
     clock = np.array([state.rounds, samples, limit, _STEPS])
-    _loop(compiled, state, watch or Watch(), rng, coins, clock)
+    _loop(compiled, state, rng, coins, clock)
     state.rounds = int(clock[0])
     return int(clock[1])
 
@@ -318,7 +282,6 @@ def explore_compiled(
 def _loop(
     compiled: CompiledExploration,
     state: ArmStatistics,
-    watch: Watch,
     rng: np.random.Generator,
     coins: np.random.Generator,
     clock: IntArray,
@@ -342,5 +305,4 @@ def _loop(
         expected = time.perf_counter() - started
         if expected < TICK_SECONDS / 2:
             steps, expected = 2 * steps, 2.0 * expected
-        watch.see(int(clock[SAMPLES]), _LONG_COMPILED)
     state.memory[:] = scratch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -416,14 +417,14 @@ def check_context(subject: PolicySubject) -> str:
     if not subject.policy.learns:
         raise NotTried("the policy declares learns=False")
     used = []
-    given = subject.sample[0].ticket.context
+    given, learned = subject.sample[0].ticket.context, subject.state_after(300)
     # The lower bounds of costs may all be 0, whatever their values.
     for part in ("values",) * (subject.oracle.sense == "max") + ("costs", "features"):
         runs = []
         for stream in (45, 46):
             rng = subject.rng(stream)
             contexts = [_merged(given, _part(subject, part, rng)) for _ in range(ROUNDS + 1)]
-            state = subject.state_after(300)
+            state = deepcopy(learned)
             try:
                 rounds = subject.run(state=state, contexts=contexts.__getitem__)
                 runs.append(([each.super_arm for each in rounds], state))

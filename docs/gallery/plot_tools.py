@@ -17,22 +17,17 @@ from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from cmab import CombLinTS, Context, Feedback, ModelPolicy, Session
 from oracles import TopK
 
-
-def read(name):
-    text = (files("bfcl_eval") / "data" / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.strip().split("\n")]
-
-
-requests, answers = read("BFCL_v4_live_multiple.json"), read("possible_answer/BFCL_v4_live_multiple.json")
-tools = {tool["name"]: json.dumps(tool) for request in requests for tool in request["function"]}
-called = [[*tools].index(*answer["ground_truth"][0]) for answer in answers]
-texts = [" ".join(message["content"] for message in request["question"][0]) for request in requests]
+paths = ("BFCL_v4_live_multiple.json", "possible_answer/BFCL_v4_live_multiple.json")
+requests, answers = (pd.read_json(files("bfcl_eval") / "data" / path, lines=True) for path in paths)
+tools = {tool["name"]: json.dumps(tool) for listed in requests["function"] for tool in listed}
+called = [[*tools].index(*truth[0]) for truth in answers["ground_truth"]]
 
 # %%
 # The features of a tool are a constant, the similarity of its JSON and the request (TF-IDF), and the similarity
@@ -40,10 +35,10 @@ texts = [" ".join(message["content"] for message in request["question"][0]) for 
 
 words = TfidfVectorizer(token_pattern="[a-z]{2,}", stop_words="english", sublinear_tf=True)
 by_text = words.fit_transform(tools.values())
-asked = words.transform(texts)
+asked = words.transform(" ".join(turn["content"] for turn in chat[0]) for chat in requests["question"])
 similarity = (asked @ by_text.T).toarray()
 n, rng = len(tools), np.random.default_rng(0)
-order = np.concatenate([rng.permutation(len(texts)) for _ in range(5)])
+order = np.concatenate([rng.permutation(len(requests)) for _ in range(5)])
 
 
 def play(learner, rounds):
@@ -68,7 +63,7 @@ def linear(k):
     return CombLinTS(TopK(n, k), dimension=3, norm=3.0, sigma=0.1, support=None)
 
 
-new = len(texts)  # The first pass through the list has new requests; later passes repeat them.
+new = len(requests)  # The first pass through the list has new requests; later passes repeat them.
 found = {
     "linear Thompson sampling": play(linear(7), 5_000),
     "model policy (logistic regression)": play(ModelPolicy(TopK(n, 7), LogisticRegression()), 2 * new),

@@ -1,7 +1,6 @@
 from .certificate import Certificate as Certificate
 from .deadlines import DeadlineInfluence as DeadlineInfluence
 from .graph import DirectedGraph as DirectedGraph
-from .graph import edge_features as edge_features
 from .graph import in_degree_groups as in_degree_groups
 from .heuristics import DegreeHeuristic as DegreeHeuristic
 from .heuristics import MonteCarloGreedy as MonteCarloGreedy

@@ -65,14 +65,12 @@ def drawn_sets(
     key: int,
     first: int,
     last: int,
-    early: IntArray,
-    ends_early: bool,
+    sentinels: IntArray,
 ) -> tuple[IntArray, AnyArray, int]:
-    """Return the sets ``first..last - 1`` of a key; they end at the `early` nodes if `ends_early`."""
+    """Return the sets ``first..last - 1`` of a key; they end at the `sentinels`."""
     sets = SetCollection(reverse_graph(recipe, graph, means), key)
-    if len(early):
-        sets.stop_at(early)
-    return (sets if ends_early else sets.without_sentinels()).drawn(first, last)
+    sets.stop_at(sentinels)
+    return sets.drawn(first, last)
 
 
 def hits(
@@ -177,23 +175,13 @@ class RemoteSets(SetCollection):
     def __init__(self, graph: ReverseGraph, key: int, call: Call) -> None:
         super().__init__(graph, key)
         self.call = call
-        # The sentinels, also after the sets are complete, because their arcs are still tried early.
-        self._early = self.sentinels
-
-    def stop_at(self, sentinels: IntArray) -> None:
-        """End each set drawn from now on as soon as it certainly contains one of these components."""
-        super().stop_at(sentinels)
-        self._early = sentinels
 
     def without_sentinels(self) -> RemoteSets:
         """Return an empty collection of the same sets, without the sentinels."""
-        empty = RemoteSets(self.graph, self.key, self.call)
-        empty._early = self._early
-        return empty
+        return RemoteSets(self.graph, self.key, self.call)
 
     def parts(self, first: int, last: int, most: int | None) -> list[tuple[IntArray, AnyArray, int]]:
         """Return the sets ``first..last - 1`` in consecutive parts."""
         if last - first < _LEAST_SETS or most is not None:
             return super().parts(first, last, most)
-        given = self._early, len(self.sentinels) > 0
-        return self.call.results(drawn_sets, self.key, first, last, *given)
+        return self.call.results(drawn_sets, self.key, first, last, self.sentinels)

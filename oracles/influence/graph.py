@@ -1,4 +1,4 @@
-"""Directed graphs as arrays, as the influence classes use them, and features of their arcs."""
+"""Directed graphs as arrays, as the influence classes use them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def strong_components(tails: AnyArray, heads: AnyArray, n_nodes: int) -> AnyArra
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    matrix = coo_array((np.ones(len(tails), np.bool_), (tails, heads)), shape=(n_nodes, n_nodes))
+    matrix = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n_nodes, n_nodes))
     component = connected_components(matrix, directed=True, connection="strong")[1]
     lowest = np.empty(component.max() + 1, np.int64)
     lowest[component[::-1]] = np.arange(len(component))[::-1]
@@ -105,56 +105,12 @@ class DirectedGraph:
         labels: Sequence[Hashable] | None = None,
         probabilities: ArrayLike | None = None,
     ) -> None:
-        self._set_up((_ends("tails", tails), _ends("heads", heads)), n_nodes, labels, probabilities)
-
-    @classmethod
-    def from_edges(
-        cls,
-        sources: ArrayLike,
-        targets: ArrayLike,
-        *,
-        n_nodes: int | None = None,
-        labels: Sequence[Hashable] | None = None,
-        probabilities: ArrayLike | None = None,
-    ) -> DirectedGraph:
-        """Return the graph with an arc from each of `sources` to the target at the same position.
-
-        Parameters
-        ----------
-        sources, targets : array_like of int, shape (n_arcs,)
-            The node numbers, in ``range(n_nodes)``.
-        n_nodes : int, optional
-            The number of nodes; by default one more than the largest node number.
-        labels : sequence, optional
-            The name of each node; by default its number.
-        probabilities : array_like, optional
-            The activation probability of each arc.
-        """
-        ends = _ends("sources", sources), _ends("targets", targets)
-        largest = int(max(ends[0].max(initial=-1), ends[1].max(initial=-1)))
-        graph = cls.__new__(cls)
-        graph._set_up(
-            ends, largest + 1 if n_nodes is None else n_nodes, labels, probabilities, ("sources", "targets")
-        )
-        return graph
-
-    def _set_up(
-        self,
-        ends: tuple[AnyArray, AnyArray],
-        n_nodes: int,
-        labels: Sequence[Hashable] | None,
-        probabilities: ArrayLike | None,
-        names: tuple[str, str] = ("tails", "heads"),
-    ) -> None:
-        """Check and store the ends of the arcs; `names` are the caller's argument names for errors."""
-        tails, heads = ends
-        require_memory(_BYTES_OF_ARC * len(tails), f"a graph of {len(tails)} arcs")
-        if len(tails) != len(heads):
-            raise ValueError(
-                f"{names[0]} and {names[1]} must be equally long, got {len(tails)} and {len(heads)}"
-            )
+        start, end = _ends("tails", tails), _ends("heads", heads)
+        require_memory(_BYTES_OF_ARC * len(start), f"a graph of {len(start)} arcs")
+        if len(start) != len(end):
+            raise ValueError(f"tails and heads must be equally long, got {len(start)} and {len(end)}")
         n = integer("n_nodes", n_nodes, 1, _MOST)
-        largest = int(max(tails.max(initial=-1), heads.max(initial=-1)))
+        largest = int(max(start.max(initial=-1), end.max(initial=-1)))
         if largest >= n:
             raise ValueError(f"node numbers must lie in range(n_nodes), n_nodes = {n}, got {largest}")
         if isinstance(labels, str | bytes):
@@ -163,18 +119,47 @@ class DirectedGraph:
             )
         if labels is not None and len(labels) != n:
             raise ValueError(f"labels must name each of {n} nodes, got {len(labels)} names")
-        loops = np.flatnonzero(tails == heads)
+        loops = np.flatnonzero(start == end)
         if len(loops):
-            node = tails[loops[0]] if labels is None else labels[int(tails[loops[0]])]
+            node = start[loops[0]] if labels is None else labels[int(start[loops[0]])]
             raise ValueError(f"self-loops must be left out, got {len(loops)}, the first at node {node!r}")
-        self.tails, self.heads = tails.astype(np.int32), heads.astype(np.int32)
-        self.n_nodes, self.n_arcs = n, len(tails)
+        self.tails, self.heads = start.astype(np.int32), end.astype(np.int32)
+        self.n_nodes, self.n_arcs = n, len(start)
         self.probabilities = (
             None
             if probabilities is None
-            else frozen(vector("probabilities", probabilities, len(tails), 0, 1))
+            else frozen(vector("probabilities", probabilities, len(start), 0, 1))
         )
         self._labels = None if labels is None else list(labels)
+
+    @classmethod
+    def from_edges(
+        cls,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        *,
+        n_nodes: int | None = None,
+        labels: Sequence[Hashable] | None = None,
+        probabilities: ArrayLike | None = None,
+    ) -> DirectedGraph:
+        """Return the graph of these arcs, with a default for the number of nodes.
+
+        Parameters
+        ----------
+        tails, heads : array_like of int, shape (n_arcs,)
+            The ends of each arc, in ``range(n_nodes)``.
+        n_nodes : int, optional
+            The number of nodes; by default one more than the largest node number.
+        labels : sequence, optional
+            The name of each node; by default its number.
+        probabilities : array_like, optional
+            The activation probability of each arc.
+        """
+        if n_nodes is None:
+            n_nodes = 1 + max(
+                int(_ends(name, ends).max(initial=-1)) for name, ends in (("tails", tails), ("heads", heads))
+            )
+        return cls(tails, heads, n_nodes=n_nodes, labels=labels, probabilities=probabilities)
 
     def __repr__(self) -> str:
         return f"DirectedGraph(n_nodes={self.n_nodes}, n_arcs={self.n_arcs})"
@@ -330,96 +315,6 @@ def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:
             )
         values.append(number)
     return np.array(values)
-
-
-# Networks with fewer nodes use a dense eigendecomposition.
-_SMALL = 300
-
-
-def edge_features(graph: nx.Graph[Any] | DirectedGraph, dimension: int = 8) -> FloatArray:
-    """Return features of the arcs of a network: degrees and the proximity of the ends of each arc.
-
-    Policies for linear rewards learn coefficients of features instead of one mean per arc. With
-    ``C2UCB(oracle, edge_features(graph), radius=0.1)``, which is IMLinUCB with these features, the estimate
-    for an untried arc comes from similar arcs. The columns are a constant, one over the in-degree of the
-    head, one over the out-degree of the tail, and the products of the coordinates of the two ends. The
-    coordinates are the first eigenvectors of the normalised adjacency matrix of the undirected network,
-    scaled to length 1 for each node. Nodes of one community have similar coordinates, so the sum of their
-    products is close to 1.
-
-    The means of the weighted-cascade model are exactly linear in these features. Means that differ within and
-    between communities are approximately linear in them. The trivalency model draws its probabilities at
-    random, so no features can predict them.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or DirectedGraph
-        The network. An undirected edge counts as two arcs.
-    dimension : int
-        The number of eigenvectors, in ``[0, n_nodes]``; choose about the number of communities.
-
-    Returns
-    -------
-    FloatArray, shape (n_arcs, 3 + dimension)
-        The features, in the order of the base arms of influence oracles on this graph. The norm of each row
-        is at most 1. The result is the same in every process: the Lanczos iteration starts from a fixed
-        vector, and the largest entry of each eigenvector is positive. However, the basis for equal
-        eigenvalues is arbitrary.
-
-    Examples
-    --------
-    >>> from oracles import DirectedGraph, edge_features
-    >>> graph = DirectedGraph.from_edges([0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3])
-    >>> features = edge_features(graph, dimension=2)
-    >>> features.shape
-    (7, 5)
-    >>> (2 * features[:, 3:].sum(axis=1)).round(1)  # the last arc joins the two triangles
-    array([1. , 1. , 1. , 1. , 1. , 1. , 0.3])
-
-    References
-    ----------
-    A. Y. Ng, M. I. Jordan, Y. Weiss: On Spectral Clustering, NIPS 2001, steps 1 to 4 (the coordinates).
-    Z. Wen, B. Kveton, M. Valko, S. Vaswani: Online Influence Maximization under Independent Cascade Model
-    with Semi-Bandit Feedback, NIPS 2017, section 6 (products of node features; from memory). Its node
-    features are those of node2vec.
-    """
-    arcs = as_directed_graph(graph)
-    integer("dimension", dimension, 0, arcs.n_nodes)
-    tails, heads = arcs.tails, arcs.heads
-    incoming, outgoing = (np.bincount(ends, minlength=arcs.n_nodes) for ends in (heads, tails))
-    places = _coordinates(arcs, dimension)
-    degrees = [np.ones(arcs.n_arcs), 1.0 / incoming[heads], 1.0 / outgoing[tails]]
-    features = np.column_stack([*degrees, places[tails] * places[heads]])
-    # Three columns are at most 1 each, and the remaining columns have norm at most 1. The factor allows for
-    # rounding.
-    scaled: FloatArray = features * (1.0 - 1e-12) / np.sqrt(3.0 + (dimension > 0))
-    return scaled
-
-
-def _coordinates(arcs: DirectedGraph, dimension: int) -> FloatArray:
-    """Return the coordinates of the nodes, scaled to length 1 for each node, shape (n_nodes, dimension)."""
-    if dimension == 0:
-        return np.empty((arcs.n_nodes, 0))
-    from scipy.sparse import coo_array, diags_array
-    from scipy.sparse.linalg import eigsh
-
-    shape = (arcs.n_nodes, arcs.n_nodes)
-    joined = coo_array((np.ones(arcs.n_arcs), (arcs.tails, arcs.heads)), shape=shape).tocsr()
-    both = joined + joined.T
-    scale = diags_array(1.0 / np.sqrt(np.maximum(both.sum(axis=1), 1.0)))
-    # Ng, Jordan and Weiss (2001), step 2: L = D^(-1/2) A D^(-1/2).
-    normalised = scale @ both @ scale
-    if arcs.n_nodes <= max(_SMALL, dimension):
-        vectors = np.linalg.eigh(normalised.toarray())[1][:, ::-1][:, :dimension]
-    else:
-        start = np.random.default_rng(0).random(arcs.n_nodes)
-        values, vectors = eigsh(normalised, k=dimension, which="LA", v0=start)
-        vectors = vectors[:, np.argsort(-values, kind="stable")]
-    largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.where(vectors[largest, np.arange(dimension)] < 0.0, -1.0, 1.0)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    places: FloatArray = vectors / np.where(lengths > 0.0, lengths, 1.0)
-    return places
 
 
 def in_degree_groups(graph: nx.Graph[Any] | DirectedGraph) -> IntArray:

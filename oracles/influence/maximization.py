@@ -364,7 +364,7 @@ class InfluenceOracle(GraphOracle):
             The seeds. They joined in step 0, even if `joined` does not contain them.
         joined : collection or mapping
             The names of the joined people, or a mapping from each name to a step, or to None if the step is
-            unknown. With `carried`, all steps must be given and agree with it.
+            unknown. With `carried`, steps are not used.
         carried : collection, optional
             The names of all edges that carried the message, including edges to people that had joined
             already. If you know only the edge that first reached each person, omit `carried` and give the

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import GOLDEN, eager_kernel, kernel, lean_kernel, mix, to_unit
 from oracles.influence.graph import SCALE
 
@@ -81,19 +81,6 @@ class Ways(NamedTuple):
     rates: FloatArray
     tops: FloatArray
     gammas: FloatArray
-
-
-class Early(NamedTuple):
-    """Arcs that are tried as soon as their heads are in a set, before all other arcs.
-
-    These are the arcs out of the nodes that `is_early` marks. The early arcs into node v are
-    ``offsets[v]:offsets[v + 1]`` of `tails` and `chances`.
-    """
-
-    offsets: IntArray
-    tails: AnyArray
-    chances: FloatArray
-    is_early: BoolArray
 
 
 # Tables of the arcs are computed for this many nodes at once, or for a few at first.
@@ -269,24 +256,17 @@ def _next_by_skips(i, stop, rate, top, limits, arms, chances, state):
     return i, state
 
 
-@lean_kernel
-def _is_live(word, chance):
-    """Return whether a 64-bit number is below ``2^64 * chance``, by the comparison of `_next_by_coins`."""
-    first_bits, limit = np.float64(word >> S33), math.floor(chance * SCALE)
-    return first_bits < limit or (first_bits == limit and is_below(word, chance))
-
-
 @eager_kernel
-def draw_sets(world, ways, early, key, first, last, owners, ends, pool, stamps):
+def draw_sets(world, ways, key, first, last, owners, ends, pool, stamps):
     """Draw the sets `first`, ..., ``last - 1`` of `key`, each until it reaches a node with an owner.
 
-    If `ways` is None, arcs are tried one by one; if `early` is None, no arcs are tried early. The owner of a
-    node is in every set that contains the node; it is -1 if no set has the node as its owner. The owner
-    becomes the last entry of the set. The j-th set is ``pool[ends[j]:ends[j + 1]]``, where ends[0] is given.
-    Drawing stops if the pool could overflow. If `ends` is empty, no set is stored. Return the number of sets
-    drawn, the number of sets that reached a node with an owner, and the number of examined arcs.
+    If `ways` is None, arcs are tried one by one. The owner of a node is in every set that contains the node;
+    it is -1 if no set has the node as its owner. The owner becomes the last entry of the set. The j-th set is
+    ``pool[ends[j]:ends[j + 1]]``, where ends[0] is given. Drawing stops if the pool could overflow. If `ends`
+    is empty, no set is stored. Return the number of sets drawn, the number of sets that reached a node with
+    an owner, and the number of examined arcs.
     """
-    # numba compiles only one branch of each ``if ways is None`` and ``if early is None``.
+    # numba compiles only one branch of ``if ways is None``.
     roots, cuts, aliases, offsets, tails, limits, arms, chances = world
     base, n, keep = mix(np.uint64(key)), offsets.shape[0] - 1, ends.shape[0] > 0
     hits, examined, start = 0, 0, ends[0] if keep else 0
@@ -298,31 +278,11 @@ def draw_sets(world, ways, early, key, first, last, owners, ends, pool, stamps):
         v, state = draw_root(roots, cuts, aliases, mix(base + np.uint64(stamp) * GOLDEN))
         pool[start] = v
         stamps[v] = stamp
-        at, end, owner, tried = start, start + 1, owners[v], start
+        at, end, owner = start, start + 1, owners[v]
         while at < end and owner < 0:
-            if early is not None:
-                # Try the early arcs into all new nodes, also into those that join by early arcs.
-                while tried < end and owner < 0:
-                    v = pool[tried]
-                    tried += 1
-                    examined += early.offsets[v + 1] - early.offsets[v]
-                    for i in range(early.offsets[v], early.offsets[v + 1]):
-                        state += GOLDEN
-                        u = early.tails[i]
-                        if stamps[u] != stamp and _is_live(mix(state), early.chances[i]):
-                            stamps[u] = stamp
-                            pool[end] = u
-                            end += 1
-                            owner = owners[u]
-                            if owner >= 0:
-                                break
-                if owner >= 0:
-                    break
             v = pool[at]
             i, stop = offsets[v], offsets[v + 1]
             examined += stop - i
-            if early is not None:
-                examined -= early.offsets[v + 1] - early.offsets[v]
             is_root, at = at == start, at + 1
             while True:
                 if ways is None:
@@ -341,10 +301,7 @@ def draw_sets(world, ways, early, key, first, last, owners, ends, pool, stamps):
                     break
                 u = tails[i]
                 i += 1
-                joins = stamps[u] != stamp
-                if early is not None:
-                    joins = joins and not early.is_early[u]
-                if joins:
+                if stamps[u] != stamp:
                     stamps[u] = stamp
                     pool[end] = u
                     end += 1

@@ -159,8 +159,6 @@ class Plan:
         The largest number of sets in both samples together.
     threads : int
         The number of threads that draw the sets.
-    first_ratio : float, optional
-        A higher ratio, which is required below `patient_sets` sets.
     least_hits : float
         The number of choosing sets that the components must cover.
     """
@@ -171,8 +169,6 @@ class Plan:
     keys: tuple[int, int]
     max_rr_sets: int | None = None
     threads: int = 1
-    first_ratio: float | None = None
-    patient_sets: int = 0
     least_hits: float = 0.0
 
     def no_sets(self) -> SetCollection:
@@ -252,8 +248,7 @@ def find(plan: Plan, choose: Chooser, place: Callable[[SetCollection, int], None
             # The same choice and its test again cost no confidence.
             is_final = True
         n_sets, chosen, covered, optimum = last
-        wanted = plan.ratio if plan.first_ratio is None or n_sets >= plan.patient_sets else plan.first_ratio
-        goal = wanted * optimum
+        goal = plan.ratio * optimum
         tested = plan.tested_sets(chosen, covered, n_sets, goal) or (n_sets if is_final else 0)
         if tested:
             hits, examined, secured = _tested(plan, chosen, tested, -math.inf if is_final else goal)

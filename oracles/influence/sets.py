@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.compiled import call_kernel
-from oracles._networks import grouped_sets, order_by
+from oracles._networks import grouped_sets
 from oracles.influence.graph import (
     DirectedGraph,
     require_memory,
@@ -17,7 +17,6 @@ from oracles.influence.graph import (
     strong_components,
 )
 from oracles.influence.sampling import (
-    Early,
     Ways,
     World,
     alias_table,
@@ -106,8 +105,6 @@ class ReverseGraph:
         otherwise.
     model : {"ic", "lt"}
         Independent cascade or linear threshold (at most one live arc into each node).
-    early : Early or None
-        Arcs that are tried before all others.
     """
 
     graph: DirectedGraph
@@ -120,7 +117,6 @@ class ReverseGraph:
     total_weight: float
     certain: FloatArray
     model: Model = "ic"
-    early: Early | None = None
 
     @classmethod
     def of(
@@ -189,9 +185,7 @@ class ReverseGraph:
     def draw(self, key: int, first: int, last: int, room: Room) -> tuple[int, int, int]:
         """Draw sets; see `draw_sets`."""
         if self.model == "ic":
-            drawn: tuple[int, int, int] = draw_sets(
-                self.world, self.ways, self.early, key, first, last, *room
-            )
+            drawn: tuple[int, int, int] = draw_sets(self.world, self.ways, key, first, last, *room)
         else:
             drawn = draw_walks(self.world, key, first, last, *room)
         return drawn
@@ -222,27 +216,6 @@ class ReverseGraph:
         ways = self.ways._replace(gammas=np.empty(0))
         total, nothing = float(self.masses.sum()), np.zeros(self.n_components)
         return replace(self, world=world, ways=ways, total_weight=total, certain=nothing)
-
-    def with_early(self, nodes: IntArray) -> ReverseGraph:
-        """Return this graph, but the arcs out of `nodes` are tried as soon as their heads are in a set.
-
-        The distribution of the sets stays the same. A set that ends at these nodes then ends sooner, because
-        it does not wait until its nodes are processed in turn. If components have several nodes, or are not
-        sampled by `draw_sets`, return this graph unchanged.
-        """
-        graph, chances, n = self.graph, self.world.chances, self.n_components
-        is_drawn = type(self) is ReverseGraph and self.model == "ic" and not self.omits_single_nodes
-        if not is_drawn or n < graph.n_nodes or len(nodes) == 0:
-            return self
-        offsets, arms = graph.out_arcs
-        some = np.concatenate([arms[offsets[v] : offsets[v + 1]] for v in nodes])
-        tails = np.repeat(nodes.astype(np.int32), offsets[nodes + 1] - offsets[nodes])
-        possible = chances[some] > 0.0
-        some, tails = some[possible], tails[possible]
-        starts, order = order_by(graph.heads[some], n)
-        is_early = np.zeros(n, np.bool_)
-        is_early[nodes] = True
-        return replace(self, early=Early(starts, tails[order], chances[some[order]], is_early))
 
     @property
     def n_components(self) -> int:
@@ -291,7 +264,6 @@ class SetCollection:
         The sentinels are chosen once for all sets of the collection.
         """
         self.sentinels, self._owners = sentinels, self.graph.owners(sentinels)
-        self.graph = self.graph.with_early(sentinels)
         self._n_whole = self.n_sets
 
     def complete(self) -> None:

@@ -15,7 +15,6 @@ from cmab.selection import heap_drop, heap_sink, heap_up
 from cmab.validation import arm_indices, frozen, integer, real, vector
 from oracles.influence.certificate import (
     BUDGET_RATIO,
-    GREEDY_RATIO,
     Certificate,
     Schedule,
     greedy_ratio,
@@ -73,7 +72,6 @@ def cover_within(index, gains, costs, budget):
     return chosen[:size], covered
 
 
-_PATIENCE = 64
 # Costs are integer multiples of this fraction of the budget, rounded down.
 _UNITS = 2.0**50
 
@@ -83,10 +81,8 @@ class BudgetedInfluence(InfluenceOracle):
 
     The oracle compares the greedy choice by gain per cost with the best single seed, and returns the better
     of the two. It uses the reverse-reachable sets and bounds of `InfluenceMaximization`. ``alpha`` is
-    ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is ``1 - delta``. A call first tries to certify
-    ``1 - 1/e - epsilon``. The bound on the optimum (a fractional knapsack of gains) allows this ratio unless
-    a few nodes use up the budget. At 64 times the initial number of sets, the call reduces its goal to
-    ``alpha``. Arms are those of `InfluenceMaximization`; super arms differ in size.
+    ``0.405 - epsilon`` (Tang et al. 2021) and ``beta`` is ``1 - delta``. Arms are those of
+    `InfluenceMaximization`; super arms differ in size.
 
     Costs are rounded down to integer multiples of 2^-50 times the budget. So three nodes of cost 0.1 fit into
     a budget of 0.3, and so do all seeds, in any order, if their costs fit the budget when both are written as
@@ -201,8 +197,6 @@ class BudgetedInfluence(InfluenceOracle):
             self.alpha,
             (choosing, validating),
             self.max_rr_sets,
-            first_ratio=GREEDY_RATIO - self.epsilon,
-            patient_sets=_PATIENCE * schedule.first,
             least_hits=self._least_hits(log_choices),
         )
         found = find(plan, lambda sets, log_term: self._choose(sets, costs, log_term))

@@ -230,9 +230,9 @@ def _checked(edges: Edges, file: Path, relabel: bool, self_loops: Loops) -> Edge
                     " (`--relabel`) numbers the nodes of other ids"
                 )
     if chances is not None:
-        wrong = ~((chances >= 0.0) & (chances <= 1.0))
-        if wrong.any():
-            edge = int(np.argmax(wrong))
+        is_wrong = ~((chances >= 0.0) & (chances <= 1.0))
+        if is_wrong.any():
+            edge = int(np.argmax(is_wrong))
             raise ValueError(
                 f"{file}: a probability must be in [0, 1], got {chances[edge]} from {tails[edge]} to"
                 f" {heads[edge]}"

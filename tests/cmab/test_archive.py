@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 import pytest
-from cases import EXPLORERS, GROWING, ITEMS, JOINT, ORACLES, POLICIES
+from cases import EXPLORERS, GROWING, JOINT, ORACLES, POLICIES
 
 from cmab import CTS, CUCB, Context, Feedback, Session, archive
 from cmab.explorer import Explorer
@@ -15,7 +15,7 @@ from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, Shor
 LIMITED = {case.name: case for case in ORACLES}
 # The families that differ in what a state looks like: linear, clustered, spreading.
 FAMILIES = ("top_k", "influence")
-LINEAR_ONLY = ITEMS | JOINT | {"ftpl", "llr"}
+LINEAR_ONLY = JOINT | {"ftpl", "llr"}
 LEARNERS = {
     f"{case.name}-{family}": (lambda case=case, family=family: case.make(LIMITED[family].make()))
     for case in POLICIES

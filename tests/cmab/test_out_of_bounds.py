@@ -1,38 +1,11 @@
-"""What is handed to a public method is used, or refused by name: nothing is read or written out of bounds."""
-
-import subprocess
-import sys
+"""Graphs of arcs that are none are refused by name: nothing is read or written out of bounds."""
 
 import networkx as nx
 import numpy as np
 import pytest
 from cases import pages
-from places import ENVIRONMENT, SUPPORT
 
 from oracles import DirectedGraph, MaxCoverage
-
-TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
-
-
-def faults(stride):
-    """Return what `fuzzing` has to say about the tables, by every so many calls."""
-    command = [sys.executable, str(SUPPORT / "fuzzing.py"), *TABLES, str(stride)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
-    *found, count = done.stdout.splitlines() or [""]
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert int(count.removesuffix(" calls")) > 30_000 / stride
-    return found
-
-
-@pytest.mark.slow
-def test_bad_arguments():
-    """Of all rows and methods; each argument of each method has more values than the stride."""
-    assert faults(29) == []
-
-
-@pytest.mark.slow
-def test_all_bad_arguments():
-    assert faults(1) == []
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,15 @@
 """Objects may be shared between threads: the answers are those of one thread."""
 
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pytest
-from places import ENVIRONMENT, SUPPORT
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, simulate
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
 from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, TopK
-
-TABLES = ["ORACLES", "ENVIRONMENTS", "POLICIES", "GROWING", "EXPLORERS"]
-
-
-def differences(times):
-    """Return the answers that four threads got and one did not, as `threading_stress` prints them."""
-    command = [sys.executable, str(SUPPORT / "threading_stress.py"), *TABLES, str(times)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, env=ENVIRONMENT)
-    lines = done.stdout.splitlines()
-    assert lines[-1:] == ["done"], f"ended by {done.returncode} in {lines[-1:]}: {done.stderr[-1000:]}"
-    return [line for line in lines[:-1] if not line.startswith("# ")]
-
-
-@pytest.mark.slow
-def test_four_threads_answer_as_one_for_longer():
-    assert differences(10) == []
 
 
 def test_shared_statistics_count_every_round():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from cases import JOINT, ORACLES, POLICIES
 
-from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session, simulate
-from instances import BernoulliArms, SleepingSemiBandit
+from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session
 from oracles import BruteForce, Knapsack, PartitionMatroid, TopK
 
 N_ARMS = 6
@@ -115,15 +114,3 @@ def test_the_super_arm_in_play_waits_for_what_is_not_there():
         arms = ticket.super_arm
         session.tell(Feedback(ticket, (rng.random(2) < 0.2 + 0.1 * arms).astype(float)))
     assert 50 < asked < 200
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", [ESCB, RarelySwitchingCUCB])
-def test_they_learn_where_arms_come_and_go(rule):
-    """Regret a round halves, against the best of what is there; seeds are fixed."""
-    place = SleepingSemiBandit(
-        BernoulliArms([0.9, 0.2, 0.8, 0.3, 0.1]), Knapsack([1] * 5, 2), availability=0.6
-    )
-    regret = simulate(rule(place.oracle), place, 1200, checkpoints=[300, 1200], replications=2, rng=0).regret
-    early, late = regret.mean(axis=0)
-    assert (late - early) / 900 < 0.5 * early / 300

@@ -17,7 +17,6 @@ from cmab import (
     DiscountedCUCB,
     Feedback,
     GLRRestart,
-    RarelySwitchingCUCB,
     SlidingWindow,
     WindowStatistics,
     simulate,
@@ -42,13 +41,6 @@ MEANS = np.random.default_rng(5).permutation(np.linspace(0.1, 0.9, 6))
 
 def place(means, oracle=None):
     return SemiBandit(BernoulliArms(means), oracle or TopK(len(means), k=2))
-
-
-def changing(n_changes, length):
-    return PiecewiseStationary(
-        [place(np.roll(MEANS, 2 * i)) for i in range(n_changes + 1)],
-        [length * (i + 1) for i in range(n_changes)],
-    )
 
 
 # Rules: with everything remembered they are the rule itself.
@@ -164,41 +156,6 @@ def test_the_threshold_is_that_of_the_paper():
 
 
 @pytest.mark.slow
-def test_forgetting_pays_after_a_change_and_costs_little_before():
-    """An arm that looked bad rises: who remembers all has no reason to look at it again."""
-    oracle = TopK(4, k=1)
-    worlds = [place(np.array([rising, 0.6, 0.2, 0.5]), oracle) for rising in (0.1, 0.9)]
-    settings = {"replications": 3, "checkpoints": [1000, 2000], "rng": 0}
-    plain, windowed, discounted = (
-        simulate(rule, PiecewiseStationary(worlds, [1000]), 2000, **settings).regret.mean(axis=0)
-        for rule in (
-            CUCB(oracle, radius_factor=0.3),
-            SlidingWindow(CUCB(oracle, radius_factor=0.3), window=300),
-            DiscountedCUCB(oracle, discount=0.998, radius_factor=0.3),
-        )
-    )
-    for moved in (windowed, discounted):
-        assert moved[1] < 0.5 * plain[1]
-        assert moved[0] < 0.05 * 1000 * 0.6  # of 1,000 rounds that are worth 0.6 each
-
-
-@pytest.mark.slow
-def test_restarts_pay_after_a_change_of_all_arms():
-    oracle = TopK(6, k=2)
-    plain, restarted = (
-        simulate(rule, changing(1, 800), 1600, replications=2, rng=0, checkpoints=[1600])
-        for rule in (CUCB(oracle), GLRRestart(CUCB(oracle), is_proven=False))
-    )
-    assert restarted.regret.mean() < 0.8 * plain.regret.mean()
-    # What was found is part of the result.
-    assert [points.tolist() for points in plain.change_points] == [[], []]
-    for points, state in zip(restarted.change_points, restarted.states, strict=True):
-        assert points.tolist() == state.restarts
-        assert len(points) == 1
-        assert 800 < points[0] < 1000
-
-
-@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_promised():
     """The count of runs with an alarm is compared with the promised delta; false alarm of the test < 1e-4."""
     delta, runs = 0.1, 60
@@ -208,19 +165,6 @@ def test_false_alarms_are_as_rare_as_promised():
         result = simulate(policy, environment, 150, replications=runs, rng=7)
         alarms = sum(bool(state.restarts) for state in result.states)
         assert alarms <= binom.ppf(1 - 1e-4, runs, delta)
-
-
-@pytest.mark.slow
-def test_a_change_is_found_within_the_delay_of_theory():
-    """With n outcomes before and d after a change by D, the ratio is 2 D^2 n d / (n + d) up to deviations."""
-    policy = GLRRestart(CUCB(TopK(2, k=2)), 0.01, exploration=0.0, every=1)
-    environment = PiecewiseStationary([place([0.9, 0.5]), place([0.1, 0.5])], changes=[200])
-    states = simulate(policy, environment, 400, replications=6, rng=3).states
-    # Besson et al. (2022), Assumption 4, from memory: at most 4 beta / D^2 of the arm's outcomes.
-    # Twice what the ratio needs is a fourth of that.
-    needed = change_threshold(400, delta=0.005) / (2 * 0.8**2)
-    assert all(len(state.restarts) == 1 and state.changed == [0] for state in states)
-    assert all(0 < state.restarts[0] - 200 <= 2 * needed for state in states)
 
 
 # Environments.
@@ -303,18 +247,3 @@ def test_lies_stay_within_their_budget():
 
 
 # Refusals, sessions, availability.
-
-
-test_parameters_out_of_range_are_refused = refused(
-    (lambda oracle: DiscountedCUCB(oracle, discount=0.0), "discount must"),
-    (lambda oracle: DiscountedCUCB(oracle, discount=1.1), "discount must"),
-    (lambda oracle: SlidingWindow(CUCB(oracle), window=0), "window must"),
-    (lambda oracle: SlidingWindow(RarelySwitchingCUCB(oracle), window=5), "must have plain ArmStatistics"),
-    (lambda oracle: SlidingWindow(DiscountedCUCB(oracle), window=5), "must have plain ArmStatistics"),
-    (lambda oracle: GLRRestart(CUCB(oracle), 0.0), "delta must"),
-    (lambda oracle: GLRRestart(CUCB(oracle), 5e-324), "delta must"),
-    (lambda oracle: GLRRestart(CUCB(oracle), is_proven=3), "is_proven must be True or False, got 3"),
-    (lambda oracle: GLRRestart(CUCB(oracle), exploration=1.5), "exploration must"),
-    (lambda oracle: GLRRestart(CUCB(oracle), every=0), "every must"),
-    by=lambda make: make(TopK(4, k=2)),
-)

@@ -1,11 +1,9 @@
 """The reference of all oracles, against loops that leave no doubt."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
-from oracles import BruteForce, TopK
+from oracles import BruteForce
 
 RNG = np.random.default_rng(0)
 
@@ -42,31 +40,6 @@ def test_constraints_by_definition():
         else:
             assert tuple(found) in left
             assert means[found].sum() == pytest.approx(max(means[list(a)].sum() for a in left))
-
-
-@pytest.mark.parametrize("sense", ["max", "min"])
-def test_gaps_of_all_pairs_are_those_of_top_k(sense):
-    rng = np.random.default_rng(3)
-    pairs = BruteForce(6, combinations(range(6), 2), sense=sense)
-    for _ in range(50):
-        means = rng.normal(size=6)
-        side = rng.choice(3, 6, p=(0.8, 0.1, 0.1))
-        include, exclude = np.flatnonzero(side == 1)[:2], np.flatnonzero(side == 2)[:2]
-        best, gaps = TopK(6, 2, sense=sense).gaps(means, include, exclude, RNG)
-        found = pairs.gaps(means, include, exclude, RNG)
-        assert found[0].tolist() == best.tolist()
-        assert np.allclose(found[1], gaps)
-
-
-def test_answers_are_copies_in_the_order_given():
-    oracle = BruteForce(4, [(3, 1), (0,)])
-    answer = oracle.solve(np.array([0.1, 0.2, 0.3, 0.4]), RNG)
-    assert answer.tolist() == [3, 1]
-    answer[:] = 0
-    assert oracle.super_arms[0].tolist() == [3, 1]
-    assert oracle.is_feasible(np.array([1, 3]))
-    assert not oracle.is_feasible(np.array([1]))
-    assert oracle.max_size == 2
 
 
 def test_a_reward_that_is_no_sum_is_no_linear_oracle():

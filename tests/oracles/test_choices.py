@@ -9,7 +9,7 @@ import pytest
 from refusals import refused
 from scipy import stats
 
-from cmab import CTS, CUCB, MNLUCB, ArmStatistics, Campaign, Context, Feedback, simulate
+from cmab import CTS, MNLUCB, ArmStatistics, Campaign, Context, Feedback
 from instances import MultinomialLogit
 from oracles import Assortment, TopK
 
@@ -59,23 +59,6 @@ def test_customers_buy_by_their_attractions():
     assert stats.chisquare(list(sold.values()), n * chances).pvalue > 1e-6
 
 
-@pytest.mark.slow
-def test_purchases_of_an_epoch_are_geometric_whatever_else_is_offered():
-    """P(j purchases before nobody buys) = (1/(1+v)) (v/(1+v))^j: chi-square over j = 0..4+, 1e-6 for each."""
-    v = np.array([0.6, 0.9, 0.2, 0.7])
-    shop = MultinomialLogit(v, Assortment([1.0, 1.0, 1.0, 1.0], k=4))
-    for offered in ([0], [0, 1], [0, 1, 2, 3]):
-        rng, epochs = RNG(len(offered)), []
-        for _ in range(1500):
-            bought = 0
-            while (seen := shop.play(np.array(offered), rng)).outcomes.any():
-                bought += int(seen.arms[0] == 0)
-            epochs.append(min(bought, 4))
-        p = 0.6 / 1.6
-        chances = [(1 - p) * p**j for j in range(4)] + [p**4]
-        assert stats.chisquare(np.bincount(epochs, minlength=5), 1500 * np.array(chances)).pvalue > 1e-6
-
-
 def mnl_ucb(epochs, m, factor):
     """The bounds of MNL-UCB as printed, from a list of epochs: what was offered, and what was bought."""
     bounds = []
@@ -113,18 +96,6 @@ def test_mnl_ucb_is_that_of_the_paper():
     assert state.epochs == len(epochs) > 200
 
 
-@pytest.mark.parametrize("v", [[0.0, 0.0], [1.0, 1.0], [1e-300, 1e-300], [1.0, 0.0]])
-def test_extreme_customers(v):
-    """One item or all of them, equal ones, items that nobody buys: numbers stay numbers."""
-    for k in (1, 2):
-        shop = Assortment([1.0, 1e-300], k=k)
-        run = simulate(MNLUCB(shop), MultinomialLogit(v, shop), 60, rng=0)
-        values = MNLUCB(shop).attractions(run.states[0])
-        assert ((values >= 0.0) & (values <= 1.0)).all()
-    one = Assortment([3.0], 1)
-    assert simulate(MNLUCB(one), MultinomialLogit([0.5], one), 20, rng=0).regret[0, -1] == 0.0
-
-
 def test_comparisons_are_learned_without_bias():
     """Whatever was offered, the share of an item's comparisons that it won is v / (1 + v): five errors."""
     v, rng = np.array([0.1, 0.9, 0.4, 0.6, 0.0]), RNG(4)
@@ -136,16 +107,6 @@ def test_comparisons_are_learned_without_bias():
             seen.update(shop.play(offered, rng))
     errors = np.sqrt(shop.means * (1 - shop.means) / seen.counts)
     assert (np.abs(seen.means - shop.means) <= 5 * errors).all()
-
-
-@pytest.mark.parametrize("policy", [CUCB, CTS, lambda oracle: MNLUCB(oracle, log_factor=0.3)])
-def test_rules_learn_what_to_offer(policy):
-    shop = Assortment([1.0, 0.9, 0.7, 0.6, 0.3], k=2)
-    place = MultinomialLogit([0.05, 0.1, 0.9, 0.8, 1.0], shop)
-    run = simulate(policy(shop), place, 1500, replications=2, rng=1)
-    half = len(run.rounds) // 2
-    assert (run.regret[:, -1] / 1500 < run.regret[:, half] / run.rounds[half]).all()
-    assert run.regret[:, -1].max() < 0.3 * 1500 * place.optimum
 
 
 def test_a_shop_says_what_was_bought(tmp_path):
@@ -161,7 +122,6 @@ def test_a_shop_says_what_was_bought(tmp_path):
 
 test_what_is_no_choice_is_refused = refused(
     (lambda: Assortment([], 1), "number of revenues must be"),
-    (lambda: Assortment([1.0, -1.0], 1), "revenues must"),
     (lambda: Assortment([1.0, 2.0], 3), r"k must be an integer in \[1, 2\], got 3"),
     (lambda: Assortment([1.0], 1, max_attraction=0.0), "max_attraction must"),
     (lambda: Assortment([1.0, 2.0], 1).solve_within([0.1, 0.2], [False, False], RNG(0)), "must contain"),
@@ -170,8 +130,6 @@ test_what_is_no_choice_is_refused = refused(
     (lambda: Assortment([1.0, 2.0], 1).feedback_of([0], bought=False), "bought must be one of"),
     (lambda: MNLUCB(Assortment([1.0], 1, max_attraction=3.0)), "max_attraction must equal that of"),
     (lambda: MultinomialLogit([0.1], TopK(1, 1)), "oracle must be an Assortment"),
-    (lambda: MultinomialLogit([1.1], Assortment([1.0], 1)), "attraction must"),
-    (lambda: MultinomialLogit([0.1, 0.1], Assortment([1.0], 1)), "attraction must"),
     (lambda: MNLUCB(TopK(3, 1), log_factor=-1.0), "log_factor must"),
     (lambda: MNLUCB(TopK(3, 1), max_attraction=math.inf), "max_attraction must"),
     (lambda: MNLUCB(None), "oracle must be an Oracle, got None"),

@@ -134,20 +134,3 @@ def test_threshold_weights_that_were_rounded_are_scaled():
     assert environment.means[:3].sum() <= 1.0 + 1e-12
     with pytest.raises(ValueError, match="sum to at most 1"):
         oracle.expected_reward([0], weights * 1.01)
-
-
-@pytest.mark.parametrize("make", UNDIRECTED)
-@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
-def test_contradictory_weights_are_refused(make, kind):
-    """Both orders of an undirected edge may be given if their weights are equal, or if both are arms."""
-    oracle = make(kind(turned_round()))
-    labels = oracle._arm_labels()
-    weights = {label: float(arm) for arm, label in enumerate(labels)}
-    both = {(v, u, *key): weight for (u, v, *key), weight in weights.items()} | weights
-    assert oracle.means_of(both).tolist() == list(range(oracle.n_arms))
-    both[labels[2]] += 1.0
-    if (labels[2][1], labels[2][0], *labels[2][2:]) in labels:
-        assert oracle.means_of(both)[2] == 3.0
-    else:
-        with pytest.raises(ValueError, match="weight must be equal for both orders"):
-            oracle.means_of(both)

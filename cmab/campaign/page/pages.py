@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,6 @@ from cmab.campaign.page.web import (
     Decider,
     Reader,
     Reporter,
-    attachment,
     check_mark,
     shown_error,
 )
@@ -27,14 +27,14 @@ from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, r
 from cmab.errors import NewerEventsError, TicketError
 
 ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
-_KINDS = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-}
-_LONGEST_LIST = 5_000
 
 
 # The pages of a campaign
+
+
+def _page(context: Context, opened: Opened, tab: str, status: int = 200, **values: Any) -> Response:
+    """Return a page of a campaign from the template of a tab."""
+    return context.page(f"{tab}.html", status, **views.frame(opened), tab=tab, when=views.when, **values)
 
 
 @ROUTER.get("/")
@@ -61,17 +61,16 @@ def current(context: Reader, slug: str) -> Response:
         waiting = [of for of in rounds if of.state == "waiting"]
         cards = [views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[::-1][:5])]
         last = next((of for of in reversed(rounds) if of.state == "reported"), None)
-        return context.page(
-            "current.html",
-            **views.frame(opened),
-            tab="current",
+        return _page(
+            context,
+            opened,
+            "current",
             cards=cards,
             n_waiting=len(waiting),
             more=waiting[::-1][5:],
             last=last,
             told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
             n_rounds=len(rounds),
-            when=views.when,
             left_out=opened.left_out,
         )
 
@@ -80,36 +79,22 @@ def current(context: Reader, slug: str) -> Response:
 def state(context: Reader, slug: str) -> Response:
     """Show the results so far and the expected result of another round."""
     with context.store.held(slug) as opened:
-        return context.page(
-            "state.html",
-            **views.frame(opened),
-            tab="state",
-            state=views.state_of(opened),
-            outcome=outcome_in_words,
-            when=views.when,
-        )
+        return _page(context, opened, "state", state=views.state_of(opened), outcome=outcome_in_words)
 
 
 @ROUTER.get("/c/{slug}/history")
 def history(context: Reader, slug: str) -> Response:
     """Show all events, newest first."""
     with context.store.held(slug) as opened:
-        return context.page(
-            "history.html",
-            **views.frame(opened),
-            tab="history",
-            rows=views.history_of(opened),
-            can_undo=views.can_undo(opened),
-        )
+        rows, can_undo = views.history_of(opened), views.can_undo(opened)
+        return _page(context, opened, "history", rows=rows, can_undo=can_undo)
 
 
 @ROUTER.get("/c/{slug}/export")
 def export(context: Reader, slug: str) -> Response:
     """Show the tables that can be stored."""
     with context.store.held(slug) as opened:
-        return context.page(
-            "export.html", **views.frame(opened), tab="export", tables=list(TABLES), formats=FORMATS
-        )
+        return _page(context, opened, "export", tables=list(TABLES), formats=FORMATS)
 
 
 @ROUTER.get("/c/{slug}/export/{table}.{form}")
@@ -118,7 +103,10 @@ def download(context: Reader, slug: str, table: str, form: str) -> Response:
     if form not in FORMATS or table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
-        return attachment(exported(opened.folder, table, form), f"{slug}-{table}.{form}", _KINDS[form])
+        data = exported(opened.folder, table, form)
+    kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
+    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.{form}"}
+    return Response(data, media_type=kind, headers=headers)
 
 
 @ROUTER.get("/c/{slug}/print")
@@ -126,14 +114,7 @@ def printed(context: Reader, slug: str) -> Response:
     """Show a page to print, for people without access."""
     with context.store.held(slug) as opened:
         waiting = [of for of in views.rounds_in(opened) if of.state == "waiting"]
-        return context.page(
-            "print.html",
-            **views.frame(opened),
-            tab="",
-            cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[:5])],
-            state=views.state_of(opened),
-            when=views.when,
-        )
+        return _page(context, opened, "print", rounds=waiting[:5])
 
 
 # Actions on rounds
@@ -141,10 +122,7 @@ def printed(context: Reader, slug: str) -> Response:
 
 def _names(context: Context, opened: Opened, field: str) -> list[str]:
     """Return the names of a field, in lines or between commas."""
-    found = entries_in(context.text(field), opened.folder.problem.names)
-    if len(found) > _LONGEST_LIST:
-        raise Refusal(400, f"At most {_LONGEST_LIST:,} names can be entered; use a table for more.")
-    return found
+    return entries_in(context.text(field), opened.folder.problem.names)
 
 
 @ROUTER.post("/c/{slug}/choose")
@@ -226,11 +204,12 @@ def _form(
         ticked = {name for name, step in told.items() if name in listed and step is None}
         more = [(name, step) for name, step in told.items() if name not in ticked]
         others = "\n".join(name if step is None else f"{name} = {step}" for name, step in more)
-    return context.page(
-        "report.html",
+    is_count = of.state == "reported" and of.joined is None and not math.isnan(of.count)
+    return _page(
+        context,
+        opened,
+        "report",
         status,
-        **views.frame(opened),
-        tab="current",
         of=of,
         known=listed,
         before=views.joined_before(opened, of),
@@ -241,10 +220,7 @@ def _form(
         form=context.form,
         message=message,
         largest=opened.folder.options.largest,
-        of_count=f"{of.count:g}"
-        if of.state == "reported" and of.joined is None and of.count == of.count
-        else "",
-        when=views.when,
+        of_count=f"{of.count:g}" if is_count else "",
     )
 
 
@@ -317,11 +293,11 @@ def settings(context: Reader, slug: str) -> Response:
 
 def _settings(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
     folder, form = opened.folder, context.form
-    return context.page(
-        "settings.html",
+    return _page(
+        context,
+        opened,
+        "settings",
         status,
-        **views.frame(opened),
-        tab="settings",
         message=message,
         form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
         read=folder.problem.told,

@@ -78,7 +78,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
         picture = None
         if folder.problem.graph is not None and has_picture:
             picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), asked_ever(rounds))
-        return Card(of, reasons_of(folder.problem, folder.beliefs(), of, rounds), picture)
+        return Card(of, reasons_of(folder.problem, folder.campaign.beliefs(), of, rounds), picture)
 
     return opened.kept(("card", of.number, has_picture), compute)
 
@@ -137,7 +137,7 @@ def next_round(opened: Opened) -> dict[str, Any]:
     least 5 % more, from the share of such draws.
     """
     folder = opened.folder
-    beliefs, oracle = folder.beliefs(), folder.problem.oracle
+    beliefs, oracle = folder.campaign.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
     choice = np.asarray(oracle.solve(beliefs.means, rng))
     draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS

@@ -9,7 +9,6 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -119,12 +118,6 @@ class Context:
             return None
         address, told = self.session.done[self.digest]
         return self.go(address, *told)
-
-
-def attachment(data: bytes, name: str, kind: str) -> Response:
-    """Return a file to store."""
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
-    return Response(data, media_type=kind, headers=headers)
 
 
 def check_mark(given: Any, now: int) -> None:

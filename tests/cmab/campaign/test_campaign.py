@@ -132,13 +132,6 @@ def test_undo_takes_back_what_was_seen_only(path):
     assert one.pending == other.pending == (0,)
 
 
-def test_arms_in_another_order_are_matched_by_name(path):
-    play(campaign(path), 9)
-    before, turned = campaign(path).state, campaign(path, NAMES[::-1]).state
-    assert np.array_equal(turned.means, before.means[::-1])
-    assert np.array_equal(turned.counts, before.counts[::-1])
-
-
 def test_new_and_gone_arms_are_matched_when_that_is_said(path):
     play(campaign(path), 9)
     before, names = campaign(path), ["zoe", 5, "cy", "ann", "bob"]
@@ -171,7 +164,7 @@ def test_another_learner_is_refused(path):
     with pytest.raises(ValueError, match=r"must be a campaign of .*Noisy"):
         Campaign(CTS(Named(NAMES)), path)
     with pytest.raises(TypeError, match="must not be an explorer"):
-        Campaign(LUCB1(TopK(5, k=1), delta=0.1), path.with_name("other.db"))
+        Campaign(LUCB1(5, 1, delta=0.1), path.with_name("other.db"))
 
 
 def test_contexts_are_stored_by_name(path):
@@ -396,7 +389,8 @@ def test_the_health_has_the_error_of_the_policy(path):
     with pytest.raises(ArithmeticError):
         running.ask()
     health = running.health()
-    assert (health.error, health.events, health.oldest_pending) == ("ArithmeticError: no licence", 1, None)
+    wanted = {"error": "ArithmeticError: no licence", "events": 1, "oldest_pending": None}
+    assert health.items() >= wanted.items()
 
 
 class Counted:
@@ -430,5 +424,5 @@ def test_a_process_makes_the_last_fit_of_a_model_only_and_when_it_asks(path, cap
     with pytest.warns(RuntimeWarning, match="too many rows"):
         for number in range(20):
             again.tell(dict.fromkeys(request := again.ask(), number % 2 / 1), request)
-    assert "too many rows" in again.health().error
+    assert "too many rows" in again.health()["error"]
     assert caplog.text.count("a fit of the model failed: ") == 2  # once for each fit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cmab.campaign.progress import Reason, different_people
+from cmab.campaign.progress import different_people
 from cmab.campaign.reports import Round, without_path
 from oracles import DirectedGraph
 
@@ -30,10 +30,3 @@ def test_different_people_are_counted_once():
     assert different_people(known) == "2"
     assert different_people([*known, Round(3, "", ("Carl",))]) == "2"
     assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 3"
-
-
-def test_a_person_that_was_asked_often_is_not_called_less_known():
-    told = [Reason("Ann", 1.0, "explored", n).in_words(is_network=True) for n in (1, 2)]
-    assert "less known" in told[0] and "less known" not in told[1]
-    first = Reason("Ann", 1.0, "known", 0, is_first=True).in_words(is_network=True)
-    assert first == "Never asked before; among the best by the shape of the network."

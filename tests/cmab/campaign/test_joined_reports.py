@@ -13,7 +13,7 @@ from cmab import (
     Campaign,
     HierarchicalCTS,
 )
-from cmab.campaign.posterior import CascadeFeedback, HiddenOutcomes
+from cmab.campaign.posterior import HiddenOutcomes
 from oracles import DegreeHeuristic
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
@@ -190,14 +190,6 @@ def test_policies_that_count_outcomes_refuse_lists_in_words(path):
         running.correct(ticket=request, joined=["bob"])
     with pytest.raises(ValueError, match="hidden outcomes; tell it to a Campaign"):
         running.policy.update(running.policy.initial_state(), oracle().feedback_of([0], joined=["bob"]))
-
-
-def test_feedback_of_complete_steps_has_the_outcomes_of_ties_that_were_alone():
-    told = oracle().feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2})
-    assert isinstance(told, CascadeFeedback)
-    assert (told.arms.tolist(), told.outcomes.tolist()) == ([0, 1, 4], [1.0, 1.0, 0.0])
-    assert told.problem.n_hidden == 2
-    assert told.problem.sure.tolist() == []
 
 
 def test_the_history_has_the_reports_by_name(path):

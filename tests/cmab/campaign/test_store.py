@@ -122,16 +122,11 @@ def test_a_damaged_snapshot_costs_time_only(tmp_path, monkeypatch, caplog):
 @pytest.mark.parametrize(
     "where", ["", "journal.jsonl", "mysql://host/db", "sqlite://", "postgresql://host:port/db"]
 )
-def test_other_addresses_are_refused(where):
+def test_other_addresses_are_refused_and_passwords_are_not_shown(where):
     with pytest.raises(ValueError, match="where must"):
         address_of(where)
-
-
-def test_passwords_are_not_shown():
     store = Store("postgresql://ann:se%40cret@host/db#summer")
-    assert "cret" not in store.where
-    assert "se%40cret" in store.address
-    assert store.where.endswith("#summer")
+    assert "cret" not in store.where and "se%40cret" in store.address and store.where.endswith("#summer")
 
 
 def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
@@ -158,7 +153,7 @@ def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
         assert one.pending == (0,)
         assert len(one.history()) == 2
         assert one.summary().pending == 1
-        assert one.health().pending == 1
+        assert one.health()["pending"] == 1
     with pytest.raises(errors.StoreTimeoutError, match="another call of this process"), running.within(0.01):
         running.cancel(0)
     blocking.execute("ROLLBACK")
@@ -254,9 +249,3 @@ def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
         assert found[0] >= 300
     finally:
         own.remove()
-
-
-@pytest.mark.slow
-def test_a_server_without_rights_is_told(server):
-    with pytest.raises(errors.StoreUnreachableError, match="does not exist"):
-        campaign(server.url("x", database="nowhere"), timeout=1.0)

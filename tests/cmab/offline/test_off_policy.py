@@ -235,7 +235,7 @@ A_THIRD = {("a", "d"): 1.0}
 
 test_what_a_log_cannot_say_is_refused = refused(
     (change(LOGS[alone], propensity=None), TARGET, {}, r"propensity of the log .* not in rounds 3, 5"),
-    (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, but is not in rounds 3, 5"),
+    (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, but does not in rounds 3, 5"),
     (change(LOGS[alone], by_position=None), TARGET, {"method": "iips"}, r"by_position .* rounds 3, 5"),
     (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round;"),
     (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which are in no round at its"),

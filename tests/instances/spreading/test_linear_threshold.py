@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import Clairvoyant, simulate
-from instances import LinearThreshold, weighted_cascade
-from oracles import DirectedGraph, InfluenceMaximization
-from oracles.influence.search import Search
+from instances import LinearThreshold
+from oracles import DirectedGraph
 
 
 def random_environment(rng, n=6, arcs=10, **options):
@@ -79,27 +77,6 @@ def test_rounds_and_batches_against_the_definition():
         assert abs(np.mean(defined) - batch) <= 5.5 * math.hypot(batch_error, np.std(defined) / 4000**0.5)
 
 
-def test_threads_do_not_change_the_answer():
-    """That of batches nor, with enough sets for two of them, the oracle's."""
-    environment = random_environment(np.random.default_rng(7), n=40, arcs=160)
-    one, two, five = (
-        environment.spread(np.arange(3), 5000, np.random.default_rng(1), threads=n) for n in (1, 2, 5)
-    )
-    assert one == two == five
-    alone, together = (
-        InfluenceMaximization(
-            environment.graph, 3, model="lt", search=Search(first_rr_sets=8192, threads=n)
-        ).solve_certified(environment.means, np.random.default_rng(2))
-        for n in (1, 3)
-    )
-    assert alone.seeds.tolist() == together.seeds.tolist()
-    assert (alone.spread, alone.ratio, alone.edges_examined) == (
-        together.spread,
-        together.ratio,
-        together.edges_examined,
-    )
-
-
 def test_optimum_by_enumeration_and_by_greedy():
     small = random_environment(np.random.default_rng(2), k=2)
     assert small.optimum_is_exact
@@ -110,21 +87,6 @@ def test_optimum_by_enumeration_and_by_greedy():
     rng = np.random.default_rng(0)
     tried = [large.expected_reward(rng.choice(40, 4, replace=False)) for _ in range(50)]
     assert large.optimum >= max(tried)
-
-
-def test_the_offline_oracle_knows_the_model():
-    """The oracle's seeds are within its ratio of the optimum; wrong with probability 2e-5."""
-    environment = random_environment(np.random.default_rng(4), n=8, arcs=12, k=2)
-    oracle = InfluenceMaximization(environment.graph, 2, epsilon=0.2, delta=1e-6, model="lt")
-    result = simulate(Clairvoyant(oracle, environment.means), environment, 20, rng=0)
-    assert result.expected_rewards[0, -1] >= 20 * oracle.alpha * environment.optimum
-
-
-def test_weights_of_one_are_certain():
-    graph = DirectedGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 4])
-    environment = LinearThreshold(graph, weighted_cascade(graph), k=1)
-    rng = np.random.default_rng(5)
-    assert {environment.play(np.array([0]), rng).reward for _ in range(50)} == {5.0}
 
 
 test_refuses = refused(

@@ -1,12 +1,11 @@
 """Reports of some ties, of all, by steps and late: every learner counts each tie by itself."""
 
 import re
-from itertools import islice
 
 import networkx as nx
 import numpy as np
 import pytest
-from cases import ITEMS, JOINT, ORACLES, POLICIES, assert_same_state
+from cases import JOINT, POLICIES, assert_same_state
 
 from cmab import (
     CUCB,
@@ -17,7 +16,7 @@ from cmab import (
     simulate,
 )
 from instances import IndependentCascade
-from oracles import DegreeHeuristic, InfluenceMaximization, InfluenceOracle
+from oracles import DegreeHeuristic, InfluenceMaximization
 
 TIES = [
     ("ann", "bob"),
@@ -30,7 +29,7 @@ TIES = [
 ]
 FRIENDS = nx.DiGraph(TIES)
 # Rules for other families.
-OTHERS = ITEMS | JOINT | {"ftpl", "llr"}
+OTHERS = JOINT | {"ftpl", "llr"}
 
 
 def reports(names):
@@ -153,35 +152,3 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
     running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
     running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
     assert {arm.name: arm.mean for arm in running.summary().learned}[new[0]] == 1.0
-
-
-@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
-def test_what_an_oracle_explains_is_triggered(case):
-    """Reports that pass without a search are a part of those that pass with one."""
-    oracle, rng = case.make(), np.random.default_rng(2)
-    family = [range(min(2, oracle.n_choices))] if case.super_arms is None else case.super_arms()
-    super_arms = [np.array(list(chosen), np.int64) for chosen in islice(family, 6)]
-    for super_arm in super_arms:
-        triggered = set(oracle.triggered_arms(super_arm).tolist())
-        for share in (0.1, 0.3, 1.0):
-            arms = np.flatnonzero(rng.random(oracle.n_arms) < share)
-            assert set(arms.tolist()) <= triggered or not oracle._explains(super_arm, arms)
-
-
-def test_whole_reports_open_without_a_search(tmp_path, monkeypatch):
-    """A search of the network for each line would make the opening of a long journal take minutes."""
-    path = tmp_path / "journal.db"
-    learner = CUCB(DegreeHeuristic(FRIENDS, k=2))
-    running = Campaign(learner, path, rng=0)
-    for _ in range(4):
-        request = running.ask()
-        joined = sorted({"ann": ["bob"], "bob": ["dan"]}.get(request.names[0], []))
-        carried = [(request.names[0], name) for name in joined]
-        running.tell(ticket=request, joined=joined, carried=carried)
-    state, searched = running.state, []
-    search = DegreeHeuristic.triggered_arms
-    monkeypatch.setattr(
-        InfluenceOracle, "triggered_arms", lambda *args: searched.append(args) or search(*args)
-    )
-    assert_same_state(Campaign(learner, path).state, state)
-    assert not searched

@@ -9,8 +9,6 @@ import pytest
 from cases import pages
 from refusals import refused
 
-from cmab import CUCB, simulate
-from instances import Coverage
 from oracles import MaxCoverage
 
 RNG = np.random.default_rng(0)
@@ -70,26 +68,6 @@ def test_certain_edges_against_an_integer_program():
         assert oracle.expected_reward(oracle.solve(ones, RNG), ones) >= (1 - 1 / np.e) * best - 1e-9
 
 
-def test_optimum_by_enumeration():
-    environment = Coverage(pages(), 2, probability="p")
-    values = [environment.expected_reward(np.array(pair)) for pair in combinations(range(4), 2)]
-    assert environment.optimum == max(values)
-    assert environment.optimum_is_exact
-
-
-@pytest.mark.slow
-def test_cucb_counts_the_arms_of_a_node_alike_and_learns():
-    graph = random_graph(5)
-    truth = np.random.default_rng(3).uniform(0.05, 0.9, graph.number_of_edges())
-    environment = Coverage(graph, 2, probability=truth)
-    oracle = MaxCoverage(graph, 2)
-    result = simulate(CUCB(oracle), environment, 4000, checkpoints=[3000, 4000], rng=0)
-    first = np.unique(oracle.clusters, return_index=True)[1]  # the arms of a node are triggered together
-    counters = result.states[0].counters
-    assert np.array_equal(counters, counters[first][oracle.clusters])
-    assert result.reward_per_round[0, 1] > 0.95 * environment.optimum
-
-
 def parallel():
     return nx.MultiGraph(nx.bipartite.complete_bipartite_graph(2, 2))
 
@@ -104,19 +82,6 @@ test_bad_graphs_are_refused = refused(
     (nx.path_graph(3), {"k": 1}, "bipartite=0"),
     (one_sided(), {"k": 1}, "two sides"),
     (parallel(), {"k": 1}, "parallel"),
-    (pages(), {"k": 0}, "k must"),
-    (pages(), {"k": 5}, "k must"),
     (pages(), {"k": 1, "node_weight": "price"}, "price"),
     by=lambda graph, arguments: MaxCoverage(graph, **arguments),
 )
-
-
-@pytest.mark.parametrize("probability", ["chance", [0.5], np.full(7, 1.5)])
-def test_bad_probabilities_are_refused(probability):
-    with pytest.raises(ValueError, match=r"chance|probability"):
-        Coverage(pages(), 1, probability=probability)
-
-
-def test_an_infeasible_choice_is_refused():
-    with pytest.raises(ValueError, match="feasible"):
-        Coverage(pages(), 2, probability="p").play(np.array([0]), RNG)

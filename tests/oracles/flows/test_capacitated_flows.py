@@ -2,77 +2,11 @@
 
 import networkx as nx
 import numpy as np
-import pytest
 from refusals import refused
-from scipy.optimize import linprog
 
-from oracles import CapacitatedFlow, DirectedGraph, MinCostFlow
+from oracles import CapacitatedFlow, DirectedGraph
 
 RNG = np.random.default_rng
-
-
-def networks(count):
-    """Random multigraphs with bounds, demands, and costs of every sign and size; most are satisfiable."""
-    for seed in range(count):
-        rng = RNG(seed)
-        n = int(rng.integers(3, 12))
-        graph = nx.MultiDiGraph(nx.gnp_random_graph(n, rng.uniform(0.2, 0.6), seed=seed, directed=True))
-        graph.add_edges_from([(0, 1), (0, 1), (1, 1)])
-        m = graph.number_of_edges()
-        capacity = rng.integers(0, 7, m)
-        lower = np.minimum(capacity, rng.integers(0, 3, m) * (rng.random(m) < 0.3))
-        demand = rng.integers(-3, 4, n)
-        demand[-1] -= demand.sum()
-        kinds = rng.normal(size=m), rng.integers(-3, 4, m).astype(float), rng.random(m) * 1e300
-        yield graph, demand, capacity, lower, kinds[seed % 3]
-
-
-@pytest.mark.slow
-def test_values_against_linear_programs():
-    solved = refusals = 0
-    for graph, demand, capacity, lower, costs in networks(300):
-        matrix = np.zeros((len(graph), len(costs)))
-        for i, (u, v, _) in enumerate(graph.edges):
-            matrix[u, i] -= 1.0
-            matrix[v, i] += 1.0
-        scaled = costs / np.abs(costs).max()
-        bounds = np.column_stack([lower, capacity])
-        for sense, sign in (("min", 1.0), ("max", -1.0)):
-            program = linprog(sign * scaled, A_eq=matrix, b_eq=demand, bounds=bounds)
-            given = graph, dict(enumerate(demand.tolist()))
-            options = {"capacity": capacity, "lower": lower, "sense": sense}
-            if program.status == 2:
-                refusals += 1
-                with pytest.raises(ValueError, match="demand must be satisfiable"):
-                    CapacitatedFlow(*given, **options)
-                continue
-            solved += 1
-            oracle = CapacitatedFlow(*given, **options)
-            answer = oracle.solve(costs, 0)
-            assert oracle.is_feasible(answer)
-            assert oracle.expected_reward(answer, scaled) == pytest.approx(sign * program.fun, abs=1e-8)
-            units = oracle.units(answer)
-            assert oracle.super_arm_of(units).tolist() == answer.tolist()
-            assert units @ scaled == pytest.approx(sign * program.fun, abs=1e-8)
-            assert oracle.triggered_arms(answer).tolist() == np.flatnonzero(units).tolist()
-            uses = [u != v for (u, v, _), _ in oracle.labels(answer)]
-            if any(uses):
-                assert not oracle.is_feasible(np.delete(answer, uses.index(True)))
-    assert min(solved, refusals) > 100
-
-
-def test_capacity_one_is_the_flow_of_sets():
-    for seed in range(20):
-        rng, graph = RNG(seed), nx.gnp_random_graph(12, 0.4, seed=seed, directed=True)
-        demand = {0: -2, 11: 2}
-        try:
-            sets = MinCostFlow(graph, demand)
-        except ValueError:
-            continue
-        units = CapacitatedFlow(graph, demand, capacity=1)
-        costs = rng.random(sets.n_arms)
-        assert units.n_choices == sets.n_arms
-        assert units.solve(costs, rng).tolist() == sets.solve(costs, rng).tolist()
 
 
 def test_attributes_mappings_and_arrays_give_the_same_problem():
@@ -111,18 +45,6 @@ test_bad_input_is_refused = refused(
     (lambda: CapacitatedFlow(nx.Graph([(0, 1)]), {}), "graph must be directed"),
     (lambda: CapacitatedFlow(ARC, {0: -1}), "demand must sum to 0"),
     (lambda: CapacitatedFlow(ARC, {0: -1.5, 1: 1.5}), "demand of 0"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 2: 1}), "demand must be a node of graph"),
-    (lambda: CapacitatedFlow(ARC, {0: -2, 1: 2}, capacity=1), "demand must be satisfiable"),
-    (lambda: CapacitatedFlow(ARC, {0: 1, 1: -1}), "demand must be satisfiable"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=[1.5]), "capacity must contain integers"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=-1), "capacity"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity="room"), "capacity must be the name"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, lower="least"), "lower must be the name"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=10**18), "capacity"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=[np.nan]), "capacity"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, capacity=1, lower=2), "lower must be at most capacity"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}, sense="best"), "sense"),
-    (lambda: CapacitatedFlow(ARC, {0: -1, 1: 1}).solve(np.array([np.nan]), 0), "means"),
     (lambda: CapacitatedFlow(ARC, {0: -2, 1: 2}).units(np.array([0, 1])), "super_arm must be feasible"),
     (lambda: CapacitatedFlow(ARC, {0: -2, 1: 2}).super_arm_of([3]), "units must be at most"),
 )

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from instances import IndependentCascade
-from oracles import AdaptiveInfluence, DirectedGraph, InfluenceMaximization
+from oracles import AdaptiveInfluence, DirectedGraph
 from oracles.influence.search import Search
 
 
@@ -115,20 +115,6 @@ def test_waves_are_worth_what_is_proved_of_the_best_policy(k, waves):
     assert failures <= binom.isf(1e-6, count, delta / waves)
 
 
-@pytest.mark.slow
-def test_one_wave_is_influence_maximisation():
-    rng = np.random.default_rng(1)
-    graph, means = drawn(rng, 30, 90)
-    once = AdaptiveInfluence(graph, 4, waves=1, epsilon=0.2)
-    usual = InfluenceMaximization(graph, 4, epsilon=0.2)
-    answers = [
-        once.ask(means, np.random.default_rng(0)),
-        usual.solve_certified(means, np.random.default_rng(0)),
-    ]
-    assert answers[0].seeds.tolist() == answers[1].seeds.tolist()
-    assert once.alpha == pytest.approx(usual.alpha * usual.beta)
-
-
 def in_world(number, world, graph, means, waves, way="nodes"):
     """Return a campaign of single seeds, played to its end in one world."""
     campaign = AdaptiveInfluence(graph, 1, waves=waves, epsilon=0.2)
@@ -151,37 +137,6 @@ def test_feedback_and_nodes_say_the_same():
     assert len(set(campaigns[0].seeds.tolist())) == 3
     together = world.play(campaigns[0].seeds, np.random.default_rng(3))
     assert together.reward == campaigns[0].active.sum()
-
-
-@pytest.mark.slow
-def test_waves_beat_as_many_seeds_at_once():
-    """Differences world by world; their mean is 4 standard errors above 0, which no difference is in 2e-4."""
-    graph = InfluenceMaximization(nx.les_miserables_graph(), 6, search=Search(quality=4.0)).graph
-    means, differences = np.full(graph.n_arcs, 0.2), []
-    world = IndependentCascade(graph, means)
-    at_once = InfluenceMaximization(graph, 6, search=Search(quality=4.0)).solve(
-        means, np.random.default_rng(0)
-    )
-    for number in range(30):
-        reward = world.play(at_once, np.random.default_rng(number)).reward
-        differences.append(in_world(number, world, graph, means, 6).active.sum() - reward)
-    assert np.mean(differences) > 4 * np.std(differences, ddof=1) / np.sqrt(30)
-
-
-@pytest.mark.slow
-def test_what_is_left_when_nearly_everybody_is_active():
-    graph = DirectedGraph.from_edges([0, 1], [1, 2], n_nodes=4)
-    campaign = AdaptiveInfluence(graph, 2, waves=2, node_weights=[1.0, 1.0, 1.0, 0.0])
-    rng = np.random.default_rng(0)
-    assert 0 in campaign.ask([1.0, 1.0], rng).seeds
-    campaign.tell([0, 1, 2])
-    last = campaign.ask([1.0, 1.0], rng)
-    assert (last.ratio, last.spread) == (1.0, 0.0)
-    campaign.tell([])
-    assert campaign.left == 0
-    assert "waves=2" in repr(campaign)
-    with pytest.raises(ValueError, match="ask must"):
-        campaign.ask([1.0, 1.0], rng)
 
 
 def test_what_is_refused():

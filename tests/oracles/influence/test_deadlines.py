@@ -8,7 +8,7 @@ from scipy.stats import binom, gamma
 
 from instances import DeadlineCascade, IndependentCascade
 from oracles import DeadlineInfluence, DirectedGraph
-from oracles.influence.deadlines import Delays, TimedSets
+from oracles.influence.deadlines import TimedSets
 from oracles.influence.search import Search, count_hits
 
 GRAPHS = [
@@ -136,81 +136,3 @@ def test_with_all_the_time_there_is_it_is_an_independent_cascade(law):
         rewards.append([*(feedback.reward for feedback in shorter), shown.reward])
     assert (np.diff(rewards, axis=1) >= 0).all()
     assert np.mean(rewards, axis=0)[0] < np.mean(rewards, axis=0)[-1]
-
-
-@pytest.mark.slow
-def test_shown_coins_are_unbiased():
-    """Of a message that arrives by a roundabout way only: the share of successes, 5 standard errors."""
-    graph = DirectedGraph.from_edges([0, 1, 0, 2], [1, 2, 2, 0])
-    means, counts, successes = np.array([0.7, 0.4, 0.2, 0.6]), np.zeros(4), np.zeros(4)
-    place, rng = DeadlineCascade(graph, means, deadline=2.0, rates=1.0), np.random.default_rng(0)
-    for _ in range(4000):
-        feedback = place.play([0], rng)
-        counts[feedback.arms] += 1
-        successes[feedback.arms] += feedback.outcomes
-    assert counts.min() > 300
-    assert (np.abs(successes / counts - means) <= 5 * np.sqrt(means * (1 - means) / counts)).all()
-
-
-@pytest.mark.parametrize("law", [{}, {"meeting": 0.4}, {"rates": 2.0}], ids=["hops", "meeting", "rates"])
-def test_seeds_that_are_worth_nothing_reach_somebody_in_time_or_nobody(law):
-    chain = DirectedGraph.from_edges([0, 1, 2], [1, 2, 3])
-    given = {"candidates": [0], "node_weights": [0, 0, 0, 2.0], **law}
-    answer = DeadlineInfluence(chain, 1, deadline=3, **given).solve_certified(
-        np.full(3, 0.5), np.random.default_rng(0)
-    )
-    assert answer.seeds.tolist() == [0]
-    assert answer.ratio > 0.8
-    if "rates" not in law:
-        never = DeadlineInfluence(chain, 1, deadline=2, **given)
-        assert never.solve_certified(np.ones(3), np.random.default_rng(0)).spread == 0.0
-
-
-def test_any_number_of_threads_gives_the_same():
-    rng = np.random.default_rng(2)
-    tails = rng.integers(0, 300, 900)
-    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, 300, 900)) % 300)
-    means, answers = np.full(graph.n_arcs, 0.2), []
-    for threads in (1, 3):
-        oracle = DeadlineInfluence(
-            graph, 5, deadline=2.0, rates=1.5, search=Search(threads=threads, quality=0.3)
-        )
-        answers.append(oracle.solve_certified(means, np.random.default_rng(0)))
-        answers.append(
-            DeadlineCascade(graph, means, deadline=2, n_rr_sets=10).spread(
-                answers[0].seeds, 3000, np.random.default_rng(0), threads=threads
-            )
-        )
-    assert repr(answers[:2]) == repr(answers[2:])
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"deadline": 0.0}, "deadline"),
-        ({"deadline": np.inf}, "deadline"),
-        ({"deadline": 1, "meeting": 0.0}, "meeting"),
-        ({"deadline": 1, "meeting": [0.5, 1.5]}, "meeting"),
-        ({"deadline": 1, "meeting": [0.5]}, "meeting"),
-        ({"deadline": 1, "rates": [0.5, 0.0]}, "rates"),
-        ({"deadline": 1, "rates": 1.0, "meeting": 0.5}, "rates"),
-    ],
-)
-def test_what_is_refused(given, name):
-    graph = DirectedGraph.from_edges([0, 1], [1, 2])
-    for make in (
-        lambda: DeadlineInfluence(graph, 1, **given),
-        lambda: DeadlineCascade(graph, [0.5, 0.5], **given),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must"):
-            make()
-
-
-def test_chances_within_a_time_are_those_of_the_delays():
-    graph = DirectedGraph.from_edges([0, 1], [1, 2])
-    meeting = Delays.of(graph, 1.0, [0.5, 1.0], None)
-    assert meeting.chances_within(2.5).tolist() == pytest.approx([0.75, 1.0])
-    assert meeting.chances_within(0.5).tolist() == [0.0, 0.0]
-    assert Delays.of(graph, 1.0, None, None).chances_within(1.0).tolist() == [1.0, 1.0]
-    rates = Delays.of(graph, 1.0, None, [1.0, 2.0])
-    assert rates.chances_within(0.5).tolist() == pytest.approx([1 - np.exp(-0.5), 1 - np.exp(-1.0)])

@@ -151,16 +151,6 @@ def cluster(n_workers, **more):
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
-def test_ten_graphs_on_workers(n_workers, expected):
-    with cluster(n_workers) as workers, distributed.Client(workers) as client:
-        for case in range(10):
-            graph, means, arguments = options(case)
-            oracle = InfluenceMaximization(graph, **arguments, backend=client)
-            assert values(oracle.solve_certified(means, np.random.default_rng(case))) == expected[case]
-
-
 def slow_draw(*arguments):
     time.sleep(0.3)
     return _cluster.drawn_sets(*arguments)

@@ -16,23 +16,18 @@ import pytest
 from influence_graphs import FAMILIES, family, vectors
 from scipy.stats import binom
 
-from cmab import Greedy, Session, simulate
-from instances import IndependentCascade
 from oracles import (
-    AdaptiveInfluence,
     BudgetedInfluence,
     DeadlineInfluence,
     InfluenceMaximization,
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.influence import cover as _choosing
 from oracles.influence import sampling as _threads
 from oracles.influence import sets as reverse_sets
-from oracles.influence.certificate import BUDGET_RATIO, Schedule, log_binomial
+from oracles.influence.certificate import Schedule, log_binomial
 from oracles.influence.graph import as_directed_graph
 from oracles.influence.search import USUAL, Search
-from oracles.influence.sets import ReverseGraph
 from oracles.influence.spread import estimated_spread, exact_spread
 
 FACTOR, DELTA = 8, 1e-6
@@ -84,17 +79,6 @@ def test_every_call_ends_within_the_sets_of_the_theory(name):
     are_as_good(pairs)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_call_on_larger_graphs_ends_within_the_sets_of_the_theory(name):
-    pairs = []
-    for n, k, step in ((1000, 5, 2), (1000, 100, 4), (30_000, 200, 6), (100_000, 50, 10)):
-        graph = family(name, n)
-        cells = list(vectors(graph.n_arcs))[::step]
-        pairs += [checked(graph, means, k, 0.2 if n < 10_000 else 0.3, cascades=20) for _, means in cells]
-    are_as_good(pairs)
-
-
 @pytest.mark.parametrize(("name", "k"), [("ordered, isolated nodes", 5), ("ordered", 20)])
 def test_sentinels_do_not_hold_back_the_seeds_of_an_edge_list_in_order(name, k):
     """In 155 sets the best nodes look alike: sentinels chosen from these reached 66 % of the spread."""
@@ -107,29 +91,6 @@ def test_sentinels_do_not_hold_back_the_seeds_of_small_networks(k):
     graph = as_directed_graph(nx.gnm_random_graph(200, 824, seed=2, directed=True))
     means = 1.0 / graph.in_degrees[graph.heads]
     are_as_good([checked(graph, means, k, 0.1 if k > 1 else 0.2, seed, cascades=50) for seed in range(10)])
-
-
-@pytest.mark.slow
-def test_sentinels_stay_where_they_cost_nothing(monkeypatch):
-    """In a giant component one of them is in most sets, which are three times as large without it."""
-    verdicts, test = [], _choosing.hold_back
-
-    def watched(*given):
-        verdicts.append(test(*given))
-        return verdicts[-1]
-
-    monkeypatch.setattr(_choosing, "hold_back", watched)
-    graph = family("one giant component", 3000)
-    means = np.full(graph.n_arcs, 0.5)
-    usual, plain = (
-        InfluenceMaximization(graph, 20, epsilon=0.1, search=Search(sampler=sampler)).solve_certified(
-            means, np.random.default_rng(0)
-        )
-        for sampler in ("auto", "coins")
-    )
-    assert verdicts
-    assert not any(verdicts)
-    assert 3 * usual.edges_examined < plain.edges_examined
 
 
 class Coins(TriggeringModel):
@@ -154,24 +115,6 @@ def allowed(oracle, means):
     """Return `means`, scaled down to weights of linear thresholds for an oracle of these."""
     heads = oracle.graph.heads
     return means / np.maximum(1.0, np.bincount(heads, means))[heads] if oracle.model == "lt" else means
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_oracle_that_searches_ends(name):
-    graph = family(name, 40)
-    for _, means in list(vectors(graph.n_arcs))[::6]:
-        for oracle in searchers(graph, epsilon=0.3, delta=DELTA):
-            p, n, k = allowed(oracle, means), graph.n_nodes, oracle.k
-            weights = np.ones(n) if oracle.node_weights is None else oracle.node_weights
-            # Any seeds are worth themselves at least: no more is known beforehand of all of these models.
-            budgeted = isinstance(oracle, BudgetedInfluence)
-            floor = 1.0 if budgeted else float(np.sort(weights)[-k:].sum())
-            greedy = BUDGET_RATIO if budgeted else oracle.alpha + oracle.epsilon
-            choices = k * (1.0 + math.log(n / k)) if budgeted else log_binomial(n, k)
-            answer = oracle.solve_certified(p, np.random.default_rng(0))
-            assert answer.certified
-            assert answer.rr_sets <= most_sets(oracle, floor, greedy, choices, float(weights.sum()))
 
 
 def with_room(monkeypatch, n_bytes):
@@ -208,19 +151,6 @@ def test_a_call_that_memory_ends_answers_with_what_it_has(monkeypatch, room):
 
 
 @pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
-def test_a_session_goes_on_after_an_answer_that_is_not_certified(tmp_path):
-    def policy():
-        oracle = InfluenceMaximization(family("regular", 60), 3, epsilon=0.02, search=Search(max_rr_sets=100))
-        return Greedy(oracle, prior_mean=0.1, prior_weight=50.0)
-
-    session = Session(policy(), rng=0)
-    session.ask()
-    session.save(tmp_path / "session.json")
-    resumed = Session.load(tmp_path / "session.json", policy())
-    assert resumed.ask().super_arm.tolist() == session.ask().super_arm.tolist()
-
-
-@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
 def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
     """At an allowed failure of 0.2 a call, whichever sample is the last: false alarm 1e-6."""
     graph, calls, failures = family("out-tree", 12), 200, 0
@@ -235,40 +165,6 @@ def test_certificates_of_calls_that_memory_ends_hold(monkeypatch):
     assert failures <= binom.isf(1e-6, calls, 0.2)
 
 
-def test_a_later_sample_that_finds_no_room_costs_nothing(monkeypatch):
-    """The answer is that of the largest sample that fits: the one that `max_rr_sets` of its size gives."""
-    graph = family("regular", 100)
-    means = np.full(graph.n_arcs, 0.1)
-    kwargs, search = {"epsilon": 0.02, "delta": DELTA}, Search(sampler="coins", quality="fast")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        with_room(monkeypatch, 1e5)
-        ended = InfluenceMaximization(graph, 3, search=search, **kwargs).solve_certified(
-            means, np.random.default_rng(0)
-        )
-        with_room(monkeypatch, np.inf)
-        limit = InfluenceMaximization(graph, 3, search=replace(search, max_rr_sets=ended.rr_sets), **kwargs)
-        same = limit.solve_certified(means, np.random.default_rng(0))
-    assert (ended.seeds.tolist(), ended.ratio) == (same.seeds.tolist(), same.ratio)
-
-
-def test_runs_and_campaigns_go_on_without_memory(monkeypatch):
-    graph = family("regular", 100)
-    means = np.full(graph.n_arcs, 0.1)
-    with_room(monkeypatch, 1e5)
-    oracle = InfluenceMaximization(graph, 3, epsilon=0.02)
-    world = IndependentCascade(graph, means, k=3)
-    with pytest.warns(RuntimeWarning, match="not certified"):
-        result = simulate(Greedy(oracle, prior_mean=0.1, prior_weight=100.0), world, horizon=20, rng=0)
-    assert result.rewards.shape == (1, 20)
-    waves = AdaptiveInfluence(graph, 1, waves=3, epsilon=0.02)
-    rng = np.random.default_rng(0)
-    with pytest.warns(RuntimeWarning, match="not certified"):
-        for _ in range(3):
-            waves.tell(waves.ask(means, rng).seeds)
-    assert len(waves.seeds) == 3
-
-
 def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
     monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 16)
     for name, p in (("ordered", 1.0), ("one giant component", 0.5)):
@@ -281,43 +177,3 @@ def test_threads_change_no_answer_whether_sentinels_stay_or_not(monkeypatch):
             for threads in (1, 2, 5)
         ]
         assert len({(tuple(answer.seeds), answer.ratio, answer.edges_examined) for answer in answers}) == 1
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_an_interrupt_ends_a_long_call_between_two_steps(monkeypatch, threads):
-    """Steps are short; an interrupt in one of them reaches the caller, and other threads stop as well."""
-    graph = family("ring", 1000)
-    reverse = ReverseGraph.of(graph, np.full(1000, 0.5))
-    monkeypatch.setattr(_threads, "_MOST_ARCS", 100)
-    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 16)
-    steps, draw = 0, ReverseGraph.draw
-
-    def interrupted(self, *given):
-        nonlocal steps
-        steps += 1
-        if steps == 20:
-            raise KeyboardInterrupt
-        return draw(self, *given)
-
-    monkeypatch.setattr(ReverseGraph, "draw", interrupted)
-    sets = reverse_sets.SetCollection(reverse, 0, threads=threads)
-    with pytest.raises(KeyboardInterrupt):
-        sets.grow(10**7)
-    assert sets.n_sets == 0
-    assert steps < 10_000
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n", [60, 200])
-def test_small_networks_are_answered_without_sentinels(n, seed):
-    """An acyclic network, whose best nodes look alike in a few sets; here sentinels cost up to 4 %."""
-    edges = np.array(list(nx.gnm_random_graph(n, 3 * n, seed=seed).edges))
-    graph = as_directed_graph(nx.DiGraph(edges.tolist()))
-    for k, epsilon in ((1, 0.3), (3, 0.1)):
-        answers = [
-            InfluenceMaximization(graph, k, epsilon=epsilon, search=Search(sampler=sampler)).solve(
-                np.ones(3 * n), seed
-            )
-            for sampler in ("auto", "coins")
-        ]
-        assert np.array_equal(*answers)

@@ -89,28 +89,3 @@ def test_seeds_meet_as_many_sets_as_their_quality_asks_for():
     met = answer.rr_sets / 1.25 * answer.spread / graph.n_nodes
     assert met >= 0.5 * 2.0 * 15.0 * log_binomial(graph.n_nodes, 20)
     assert answer.ratio > oracle.alpha + 0.05
-
-
-@pytest.mark.filterwarnings("ignore:.*not certified:RuntimeWarning")
-def test_who_says_how_much_is_wanted_gets_no_more():
-    """Arguments that were there before `quality` keep their answers."""
-    graph, means = tailed()
-
-    def answer(epsilon=None, **options):
-        oracle = InfluenceMaximization(graph, 10, epsilon=epsilon, search=Search(**options))
-        assert "quality" in options or "quality" not in repr(oracle)
-        return oracle.solve_certified(means, np.random.default_rng(1))
-
-    asked, fast, usual = answer(epsilon=0.1), answer(quality="fast"), answer()
-    assert asked.rr_sets == answer(epsilon=0.2).rr_sets == usual.rr_sets > fast.rr_sets
-    assert asked.seeds.tolist() == usual.seeds.tolist() == answer(quality="better").seeds.tolist()
-    assert asked.ratio == usual.ratio > fast.ratio
-    for options in ({"first_rr_sets": 64}, {"max_rr_sets": 640}):
-        assert answer(**options).rr_sets == answer(**options, quality="fast").rr_sets
-    assert "quality=2" in repr(InfluenceMaximization(graph, 10, search=Search(quality=2.0)))
-
-
-@pytest.mark.parametrize("quality", ["perfect", -1.0, np.inf, np.nan, True, [1.0]])
-def test_other_qualities_are_refused(quality):
-    with pytest.raises(ValueError, match="quality must"):
-        InfluenceMaximization(DirectedGraph.from_edges([0], [1]), 1, search=Search(quality=quality))

@@ -11,13 +11,12 @@ import itertools
 import math
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from oracles import DirectedGraph
-from oracles.influence.sampling import Ways, alias_table, is_below, limits_and_tops
+from oracles.influence.sampling import Ways, is_below, limits_and_tops
 from oracles.influence.search import count_hits
 from oracles.influence.sets import ReverseGraph, SetCollection
 
@@ -234,52 +233,6 @@ def test_sets_left_at_sentinels_are_parts_of_the_complete_sets(way, contract):
         assert (part[whole & shown > 0] & shown > 0).all()
 
 
-@pytest.mark.parametrize("way", ["coins", "skips"])
-@pytest.mark.parametrize("early", [[0], [2, 4], [0, 1, 2, 3, 4, 5]])
-def test_sets_with_early_arcs_have_the_exact_distribution(way, early):
-    """6 comparisons of all outcomes: a false alarm in any of them has probability 6e-7."""
-    chances, _ = exact("few", "ic", False, False)
-    assert least_p(drawn(with_early_arcs(way, early)), chances) > LEVEL
-
-
-def test_early_arcs_that_are_tried_twice_are_caught():
-    reverse = with_early_arcs("coins", [2, 4])
-    early = reverse.early._replace(is_early=np.zeros(N, np.bool_))
-    twice = dataclasses.replace(reverse, early=early)
-    chances, _ = exact("few", "ic", False, False)
-    assert least_p(drawn(twice), chances) < LEVEL
-
-
-def with_early_arcs(way, early):
-    graph = DirectedGraph.from_edges(TAILS, HEADS, n_nodes=N)
-    reverse = ReverseGraph.of(graph, MEANS, sampler="coins", contract=False)
-    base, nodes = skipping(reverse) if way == "skips" else reverse, np.array(early)
-    reverse = base.with_early(nodes)
-    assert reverse.early.offsets[-1] == np.isin(TAILS[MEANS > 0.0], early).sum()
-    return reverse
-
-
-def test_owners_are_those_who_reach_over_certain_arcs():
-    rng = np.random.default_rng(4)
-    for trial in range(100):
-        tails = rng.integers(0, 12, 24)
-        heads = (tails + rng.integers(1, 12, 24)) % 12
-        means = rng.choice([0.5, 1.0], 24, p=[0.6, 0.4])
-        graph = DirectedGraph.from_edges(tails, heads, n_nodes=12)
-        reverse = ReverseGraph.of(graph, means, contract=bool(trial % 2))
-        certain = nx.DiGraph()
-        certain.add_nodes_from(range(12))
-        certain.add_edges_from(zip(tails[means == 1], heads[means == 1], strict=True))
-        chosen = np.unique(reverse.component[rng.choice(12, 2, replace=False)])
-        owners = reverse.owners(chosen)
-        for v in range(12):
-            # With up to six certain arcs, each component owns itself only.
-            nodes = nx.ancestors(certain, v) | {v} if reverse.n_certain > 6 else {v}
-            above = {int(reverse.component[u]) for u in nodes}
-            owner = int(owners[reverse.component[v]])
-            assert owner in above & set(chosen.tolist()) if above & set(chosen.tolist()) else owner == -1
-
-
 def test_coins_are_exact_however_small_the_chance():
     """Live just where a 64-bit word is below 2^64 p, in integers; p from 1e-300 to 1, words close to it."""
     rng = np.random.default_rng(5)
@@ -307,31 +260,3 @@ def test_chances_of_a_live_arc_are_exact_however_small():
         dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
         assert reverse.total_weight == pytest.approx(float(2 - sum(dead)), rel=1e-14)
         assert reverse.ways.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)
-
-
-@pytest.mark.parametrize("p", [1e-3, 1e-9, 1e-12, 1e-17])
-def test_pairs_have_the_right_shares_however_small_the_chances(p):
-    """Which arc is live, of some that hardly ever are: false alarm 1e-7 each."""
-    parts = np.array([1.0, 0.5, 0.1, 0.03, 2.0, 0.7])
-    graph = DirectedGraph.from_edges(np.arange(6), [6, 6, 6, 7, 7, 7], n_nodes=8)
-    reverse = ReverseGraph.of(graph, p * parts, node_weights=None, sampler="pairs")
-    sets = SetCollection(reverse, 18)
-    sets.grow(200_000)
-    counts = np.bincount(sets.pool[sets.ends[:-1] + 1], minlength=6)
-    before = np.concatenate(
-        [np.cumprod(np.concatenate([[1.0], 1 - p * q[:-1]])) for q in (parts[:3], parts[3:])]
-    )
-    wanted = parts * before / (parts * before).sum()
-    values = [binomtest(int(c), 200_000, q).pvalue for c, q in zip(counts[:6], wanted, strict=True)]
-    assert 6 * min(values) > LEVEL
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-9])
-def test_roots_are_drawn_in_proportion_to_weights_over_ten_orders(scale):
-    """The alias table, by what its cells add up to: to twelve digits of the whole."""
-    rng = np.random.default_rng(7)
-    for _ in range(20):
-        masses = scale * 10 ** rng.uniform(-10, 0, 200) * (rng.random(200) < 0.8)
-        cuts, aliases = alias_table(masses)
-        shares = (cuts + np.bincount(aliases, 1.0 - cuts, 200)) / 200
-        np.testing.assert_allclose(shares, masses / masses.sum(), rtol=1e-6, atol=1e-15)

@@ -4,14 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from cases import Coins
 from scipy.stats import binom
 
 from oracles import (
     BudgetedInfluence,
     DirectedGraph,
     InfluenceMaximization,
-    TriggeringInfluence,
 )
 from oracles.influence.search import Search
 from oracles.influence.spread import exact_spread, exact_threshold_spread
@@ -73,19 +71,3 @@ def test_the_one_way_to_the_targets_is_found():
         assert answer.seeds.tolist() == [0]
         assert answer.certified
         assert answer.spread == pytest.approx(0.045, rel=0.3)
-
-
-def test_targets_out_of_reach():
-    """All seeds are worth nothing, and so is the best."""
-    graph = DirectedGraph.from_edges([0, 3], [1, 2], n_nodes=4)
-    for make in (InfluenceMaximization, budgeted):
-        oracle = make(graph, 1, candidates=[0, 1], node_weights=[0.0, 0.0, 1.0, 0.0], epsilon=0.2)
-        answer = oracle.solve_certified(np.array([0.5, 0.5]), np.random.default_rng(0))
-        assert (answer.ratio, answer.spread, len(answer.seeds)) == (1.0, 0.0, 1)
-
-
-def test_any_triggering_does_not_tell_what_may_be_reached():
-    graph = DirectedGraph.from_edges([0], [1])
-    oracle = TriggeringInfluence(graph, triggering=Coins(), k=1, candidates=[0], node_weights=[0.0, 1.0])
-    with pytest.raises(ValueError, match="node_weights must be positive"):
-        oracle.solve(np.array([0.5]), np.random.default_rng(0))

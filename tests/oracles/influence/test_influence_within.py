@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cases import INFLUENCE
 
-from cmab import CUCB, Context, Feedback, Session
 from oracles import BudgetedInfluence, DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy
 from oracles.influence.spread import exact_spread, exact_threshold_spread
 
@@ -74,13 +73,3 @@ def test_what_leaves_no_super_arm_is_refused():
     with pytest.raises(ValueError, match="available must contain a super arm"):
         within.solve_within(means, np.arange(N) == 0, 0)
     assert within.solve_within(means, one, 0).tolist() == [2]
-
-
-def test_index_policies_seed_what_is_available():
-    graph, _, available = problem(1)
-    session = Session(CUCB(InfluenceMaximization(graph, 2, epsilon=0.3)), rng=0)
-    for _ in range(3):
-        ticket = session.ask(Context(available=available))
-        assert available[ticket.super_arm].all()
-        arms = np.flatnonzero(np.isin(graph.tails, ticket.super_arm))
-        session.tell(Feedback(arms, np.ones(len(arms))))

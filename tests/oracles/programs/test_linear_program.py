@@ -35,14 +35,6 @@ def test_the_solver_writes_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_users_model_is_left_alone():
-    problem, x, _ = packing(0)
-    problem.setObjective(x[0] + 2 * x[1])
-    before = (str(problem.objective), len(problem.constraints()), len(problem.variables()))
-    PuLPOracle(problem, x).solve(np.ones(7), RNG)
-    assert (str(problem.objective), len(problem.constraints()), len(problem.variables())) == before
-
-
 def test_a_pickled_copy_compiles_its_own_model():
     problem, x, _ = packing(0)
     oracle = PuLPOracle(problem, x)
@@ -63,18 +55,6 @@ def test_a_solver_that_fails_is_a_named_error(solver):
     problem, x, _ = packing(0)
     with pytest.raises(SolverError, match=solver.__name__):
         PuLPOracle(problem, x, solver=solver(msg=False)).solve(np.ones(7), RNG)
-
-
-def test_no_time_is_an_error_and_not_an_answer():
-    rng = np.random.default_rng(0)
-    problem = pulp.LpProblem("hard", pulp.LpMaximize)
-    x = [problem.add_variable(f"x{i}", cat="Binary") for i in range(60)]
-    for row in rng.integers(1, 50, (25, 60)):
-        problem += pulp.lpSum(int(w) * v for w, v in zip(row, x, strict=True)) <= int(row.sum() // 2)
-    oracle = PuLPOracle(problem, x)
-    oracle.time_limit = 0.02  # the constructor's own solve takes longer
-    with pytest.raises(SolverError, match="time limit"):
-        oracle.solve(rng.random(60), rng)
 
 
 def infeasible():

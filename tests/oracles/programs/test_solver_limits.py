@@ -8,7 +8,6 @@ import pytest
 from pulp_solvers import OutOfTime, Stopped
 
 from oracles import PuLPOracle, SolverError
-from oracles.programs import Outcome
 
 RNG = np.random.default_rng(0)
 
@@ -72,17 +71,6 @@ def test_an_incumbent_comes_with_a_bound(sense):
         exact.solve(means, RNG)
 
 
-def test_the_constructor_needs_one_solution_only(monkeypatch):
-    """Stopped with a solution, it knows a bound on the size; without one, it says so."""
-    problem, x = packing(8, 3)
-    found = Outcome("stopped", np.eye(8)[2], 6.3)
-    monkeypatch.setattr(PuLPOracle, "_run", lambda *_, **__: found)
-    assert PuLPOracle(problem, x).max_size == 6
-    monkeypatch.setattr(PuLPOracle, "_run", lambda *_, **__: found._replace(values=None))
-    with pytest.raises(SolverError, match="time limit"):
-        PuLPOracle(problem, x)
-
-
 def test_incumbents_of_a_pulp_solver():
     problem, x = packing(8, 3)
     means, exact = RNG.random(8), PuLPOracle(problem, x)
@@ -97,15 +85,3 @@ def test_incumbents_of_a_pulp_solver():
         PuLPOracle(problem, x, solver=OutOfTime(msg=False), on_limit="best")
     with pytest.raises(SolverError, match="Stopped"):
         PuLPOracle(problem, x, solver=solver).solve(means, RNG)
-
-
-def test_constrained_incumbents_are_feasible():
-    quick = PuLPOracle(*packing(), time_limit=20.0, on_limit="best")
-    quick.time_limit = 0.15
-    means = RNG.random(40)
-    try:
-        answer = quick.solve_constrained(means, [0, 1], [2], RNG)
-    except SolverError as error:  # nothing was found in that time
-        assert "time limit" in str(error)
-    else:
-        assert {0, 1} <= set(answer.tolist()) <= set(range(40)) - {2}

@@ -1,6 +1,5 @@
 """Greedy for values of the user's: ratios by enumeration, plain greedy, coverage, and what is asked."""
 
-import math
 from itertools import chain, combinations
 
 import networkx as nx
@@ -10,12 +9,10 @@ from cases import any_hit
 from refusals import refused
 
 from oracles import (
-    GraphicMatroid,
     Knapsack,
     MaxCoverage,
     PartitionMatroid,
     SubmodularOracle,
-    TopK,
     UniformMatroid,
 )
 
@@ -88,19 +85,6 @@ def subsets(n):
     return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
 
 
-def test_a_sum_is_chosen_best():
-    """For sums greedy on sets of k and on matroids is exact: two oracles of another kind agree."""
-    graph = nx.gnp_random_graph(7, 0.5, seed=1)
-    forest = GraphicMatroid(graph)
-    for seed in range(5):
-        means = RNG(seed).random(forest.n_arms)
-        for constraint, exact in ((4, TopK(forest.n_arms, 4)), (forest, forest)):
-            oracle = SubmodularOracle(
-                forest.n_arms, constraint, reward=lambda values, chosen: values[chosen].sum()
-            )
-            assert oracle.solve(means, 0).tolist() == np.sort(exact.solve(means, 0)).tolist()
-
-
 def test_it_is_the_oracle_of_coverage():
     graph = nx.Graph([(page, f"r{reader}") for page in range(5) for reader in range(page, 7, 2)])
     nx.set_node_attributes(graph, {node: int(isinstance(node, str)) for node in graph}, "bipartite")
@@ -117,34 +101,6 @@ def test_it_is_the_oracle_of_coverage():
         assert oracle.solve(means, 0).tolist() == coverage.solve(means, 0).tolist()
     assert oracle.alpha == coverage.alpha
     assert oracle.triggered_arms([1]).tolist() == coverage.triggered_arms([1]).tolist()
-
-
-def test_stochastic_greedy_is_good_on_average():
-    """The ratio of the expected worth, of 300 draws, within four standard errors."""
-    n, k, epsilon = 10, 3, 0.2
-    means = RNG(3).random(2 * n)
-    oracle = SubmodularOracle(
-        2 * n,
-        k,
-        reward=lambda values, chosen: values.reshape(n, 2)[chosen].max(axis=0, initial=0.0).sum(),
-        n_choices=n,
-        method="stochastic",
-        epsilon=epsilon,
-    )
-    optimum = max(oracle.expected_reward(s, means) for s in combinations(range(n), k))
-    rng = RNG(4)
-    values = np.array([oracle.expected_reward(oracle.solve(means, rng), means) for _ in range(300)])
-    assert values.mean() + 4 * values.std() / np.sqrt(300) >= (1 - 1 / math.e - epsilon) * optimum
-    assert math.isnan(oracle.alpha)
-
-
-def test_few_entries_are_asked_again():
-    asked = []
-    oracle = SubmodularOracle(
-        400, 20, reward=lambda means, chosen: asked.append(len(chosen)) or np.sqrt(means[chosen].sum())
-    )
-    oracle.solve(RNG(5).random(400), 0)
-    assert len(asked) < 400 * 20 / 3
 
 
 def test_available_entries():
@@ -169,29 +125,6 @@ test_bad_input_is_refused = refused(
     ((6, "two"), {}, "constraint must be an integer"),
     ((6, UniformMatroid(5, 2)), {}, "constraint must have 6 arms"),
     ((6, Knapsack([1, 2], 3)), {"n_choices": 3}, "constraint must have 3 arms"),
-    ((6, 2), {"reward": 3}, "reward must be callable"),
     ((6, 2), {"triggers": [0]}, "triggers must be callable"),
-    ((6, 2), {"method": "best"}, "method"),
-    ((6, 2), {"epsilon": 1.0}, "epsilon"),
-    ((6, UniformMatroid(6, 2)), {"method": "stochastic"}, "method='stochastic'"),
     by=lambda arguments, options: SubmodularOracle(*arguments, **{"reward": any_hit, **options}),
 )
-
-
-@pytest.mark.slow
-def test_a_thousand_facilities():
-    """As plain greedy, in numpy, on 300 clients."""
-    serves = RNG(8).random((1000, 300))
-    oracle = SubmodularOracle(
-        300_000,
-        15,
-        reward=lambda means, chosen: float(means.reshape(1000, 300)[chosen].max(axis=0, initial=0.0).sum()),
-        n_choices=1000,
-    )
-    best, chosen = np.zeros(300), []
-    for _ in range(15):
-        chosen.append(int(np.argmax(np.maximum(serves, best).sum(axis=1))))
-        best = np.maximum(best, serves[chosen[-1]])
-    assert oracle.expected_reward(oracle.solve(serves.ravel(), 0), serves.ravel()) == pytest.approx(
-        best.sum()
-    )

@@ -158,16 +158,6 @@ def test_title_notes_and_deletion(page):
     assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me-1").is_dir()
 
 
-def test_one_of_two_equal_forms_has_an_effect(page):
-    data, _ = page.show(title="Double")
-    answers = [page.client.post("/new", data=data | {"step": "create"}) for _ in range(2)]
-    assert {answer.headers["location"] for answer in answers} == {"/c/double"}
-    data = page.fields("/c/double", "/c/double/choose")
-    answers = [page.client.post("/c/double/choose", data=data).status_code for _ in range(2)]
-    assert answers == [303, 303] and len(page.rounds("/c/double")) == 1
-    assert "Round 1 was chosen." in page.get("/c/double").text
-
-
 STATES = ["new", "waiting", "two waiting", "reported", "number only", "cancelled", "undone", "corrected"]
 
 
@@ -215,17 +205,6 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
     first = key_in(tmp_path)
     assert key_in(tmp_path) == first != key_in(tmp_path, is_new=True)
     assert (tmp_path / ".page-key").stat().st_mode & 0o077 == 0
-
-
-def test_a_correction_starts_from_the_report_and_undo_takes_it_back(page, spring, asked):
-    first, second = page.known(spring, asked)[:2]
-    page.report(spring, asked, joined=first)
-    form = page.get(f"{spring}/rounds/{asked}/report").text
-    assert "Correct the report" in form and f'value="{first}" checked' in form
-    page.report(spring, asked, joined=[first, second])
-    assert page.rounds(spring)[asked - 1].count == 4.0
-    page.send(f"{spring}/history", f"{spring}/undo")
-    assert page.rounds(spring)[asked - 1].count == 3.0
 
 
 @pytest.mark.parametrize(
