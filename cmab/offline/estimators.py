@@ -164,7 +164,8 @@ def _weights(
             [of.of_sets.get(frozenset(row.names), 0.0) if are_sets else of.chances.get(row.names, 0.0)]
             for row, of in zip(rounds, targets, strict=True)
         ]
-    text = f"{'by_position' if by_position else 'propensity'} of the log must give probabilities above 0, but does not"
+    column = "by_position" if by_position else "propensity"
+    text = f"{column} of the log must give probabilities above 0, but does not"
     hint = "; Campaign(..., propensity_draws=200) logs those of any policy"
     _refuse(text, rounds, [not given or not all(given) for given in had], hint)
     logged = np.array(had, dtype=np.float64)
