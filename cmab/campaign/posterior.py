@@ -698,6 +698,12 @@ class Chain:
         np.add.at(self.won, arms, outcomes)
         np.add.at(self.lost, arms, 1.0 - outcomes)
 
+    def tell(self, feedback: Feedback) -> None:
+        """Add the observed outcomes of a report, and its hidden ones with their first values."""
+        self.observe(feedback.arms, feedback.outcomes)
+        if isinstance(feedback, CascadeFeedback):
+            self.add(feedback.problem)
+
     def add(self, problem: Problem) -> None:
         """Add a round with its first outcomes. They are not counted before they are drawn."""
         self.observe(problem.sure, problem.outcomes)
@@ -885,78 +891,51 @@ class HiddenOutcomes:
 
     def __init__(self, prior: BetaPrior, state: ArmStatistics) -> None:
         self.prior = prior
-        self.reports: list[CascadeFeedback] = []
         self.tried = state.counts.astype(np.float64)
         self.won = self.tried * state.means
-        self._since: list[Feedback] = []
+        self._first = self.won, self.tried
+        # Arrays, lists and chains are replaced and never changed, so that a shallow copy is independent.
+        self.told: list[Feedback] = []
         self._chain: Chain | None = None
-        self._started, self._next = 0, 1
-
-    def __copy__(self) -> HiddenOutcomes:
-        twin = object.__new__(HiddenOutcomes)
-        twin.__dict__.update(self.__dict__, reports=self.reports.copy(), _since=self._since.copy())
-        twin.won, twin.tried = self.won.copy(), self.tried.copy()
-        twin._chain = None if self._chain is None else self._chain.copy()
-        return twin
+        #: The numbers of reports in the chain, and in its first part; and the next start.
+        self._done, self._start, self._n_hidden, self._next = 0, 0, 0, 1
 
     def tell(self, feedback: Feedback) -> None:
         """Add a report, with or without hidden outcomes."""
-        self._since.append(feedback)
-        if not isinstance(feedback, CascadeFeedback):
-            return
-        self.reports.append(feedback)
-        n = len(self.reports)
-        if n == self._next:
-            for one in self._since:
-                self._observe(one)
-            self._since, self._chain = [], None
-            self._started, self._next = n, n + max(1, n // 10)
+        self.told = [*self.told, feedback]
+        self.won, self.tried = self.won.copy(), self.tried.copy()
+        np.add.at(self.won, feedback.arms, feedback.outcomes)
+        np.add.at(self.tried, feedback.arms, 1.0)
+        self._n_hidden += feedback.is_hidden
+        if feedback.is_hidden and self._n_hidden == self._next:
+            self._chain, self._start = None, len(self.told)
+            self._next += max(1, self._next // 10)
 
     def chain(self) -> Chain:
         """Return the chain after all reports."""
-        chain = self._chain
-        if chain is not None and not self._since:
-            return chain
-        # An interrupt leaves the chain as it was, because the new reports are added to a copy.
-        if chain is None:
-            chain = Chain(self.prior, self.won, self.tried)
-            for report in self.reports[: self._started]:
-                chain.add(report.problem)
-            chain.settle(np.random.default_rng(self._started))
+        if self._chain is None:
+            chain, done = Chain(self.prior, *self._first), self._start
+            for one in self.told[:done]:
+                chain.tell(one)
+            chain.settle(np.random.default_rng(len(chain.problems)))
         else:
-            chain = chain.copy()
-        number = len(self.reports) - sum(isinstance(one, CascadeFeedback) for one in self._since)
-        for one in self._since:
-            chain.observe(one.arms, one.outcomes)
-            if isinstance(one, CascadeFeedback):
-                number += 1
-                chain.add(one.problem)
-                chain.follow(np.random.default_rng(number), fresh=1)
-        done, self._since, self._chain = self._since, [], chain
-        for one in done:
-            self._observe(one)
+            chain, done = self._chain.copy(), self._done
+        for one in self.told[done:]:
+            chain.tell(one)
+            if one.is_hidden:
+                chain.follow(np.random.default_rng(len(chain.problems)), fresh=1)
+        self._chain, self._done = chain, len(self.told)
         return chain
 
-    def continued(self, chain: Chain, rng: np.random.Generator) -> Chain:
-        """Return `chain` after some more passes."""
-        own = np.random.default_rng(int(rng.integers(2**62)))
-        chain.run(chain.affordable(_CHOOSING, _CHOSEN), own)
-        return chain
-
-    def completed(self, policy: Any, state: ArmStatistics, chain: Chain) -> ArmStatistics:
-        """Return the state of `policy` with the outcomes that the chain has drawn."""
-        won, lost = self.hidden(chain)
+    def completed(
+        self, policy: Any, state: ArmStatistics, chain: Chain, rng: np.random.Generator
+    ) -> ArmStatistics:
+        """Return the state of `policy` with the outcomes that `chain` has drawn after some more passes."""
+        chain = chain.copy()
+        chain.run(chain.affordable(_CHOOSING, _CHOSEN), np.random.default_rng(int(rng.integers(2**62))))
+        won, lost = np.rint(chain.won - self.won), np.rint(chain.lost - (self.tried - self.won))
         completed: ArmStatistics = policy._completed(state, won, lost)
         return completed
-
-    def hidden(self, chain: Chain) -> tuple[FloatArray, FloatArray]:
-        """Return how often each arm has succeeded and failed in the outcomes that are not observed."""
-        won = np.rint(chain.won - self.won)
-        return won, np.rint(chain.lost - (self.tried - self.won))
-
-    def _observe(self, feedback: Feedback) -> None:
-        np.add.at(self.won, feedback.arms, feedback.outcomes)
-        np.add.at(self.tried, feedback.arms, 1.0)
 
 
 def check_hidden(feedback: Any, policy: Policy[Any]) -> None:

@@ -234,8 +234,7 @@ class Replica:
         """Return the state for a choice, completed by drawn outcomes if some are hidden."""
         if replay.hidden is None:
             return replay.state
-        chain = replay.hidden.continued(self.chain(replay).copy(), rng)
-        return replay.hidden.completed(self._policy, replay.state, chain)
+        return replay.hidden.completed(self._policy, replay.state, self.chain(replay), rng)
 
     def _after(self, replay: Replay, events: Sequence[Event]) -> Replay:
         """Return the state after further events."""

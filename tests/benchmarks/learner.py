@@ -113,7 +113,7 @@ def told(oracle, kind, seeds, feedback, graph, rng):
 def expected_means(policy, state, hidden, rng):
     """Return the posterior means of the model, or the prior before the first report."""
     prior = policy.beta_prior()
-    if not state.counts.any() and not hidden.reports:
+    if not state.counts.any() and not hidden.told:
         point = 15 * len(prior.wins) // 32
         return np.full(state.n_arms, prior.wins[point] / (prior.wins[point] + prior.losses[point]))
     chain, means = hidden.chain().copy(), np.zeros(state.n_arms)
@@ -137,9 +137,8 @@ def shares(rule, oracle, environment, graph, kind, weeks, seed):
     for _ in range(weeks):
         if rule == "best guess":
             seeds = oracle.solve(expected_means(policy, state, hidden, rng), rng)
-        elif hidden.reports:
-            chain = hidden.continued(hidden.chain().copy(), rng)
-            seeds = policy.select(hidden.completed(policy, state, chain), rng)
+        elif hidden.told:
+            seeds = policy.select(hidden.completed(policy, state, hidden.chain(), rng), rng)
         else:
             seeds = policy.select(state, rng)
         reach.append(environment.expected_reward(seeds))
