@@ -565,24 +565,6 @@ def compiled_form(thing: Any, form: str = "kernel") -> Any:
     return None
 
 
-def call_kernel(compiled: Any, *arguments: Any) -> Any:
-    """Call a kernel that returns several arrays, and return its result.
-
-    numba converts a returned tuple of arrays in Python code, where a signal that arrived during the call
-    takes effect. numba then continues with the next array and raises ``SystemError``. If the cause is a
-    ``KeyboardInterrupt``, this function raises the ``KeyboardInterrupt`` instead.
-    """
-    try:
-        return compiled(*arguments)
-    except SystemError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
-            cause = cause.__cause__ or cause.__context__
-        if cause is None:
-            raise
-        raise cause from None
-
-
 @solve_kernel
 def _ask_address(means, integers, reals, out):
     """Call the function at the address ``integers[0]``, which already has access to the arrays."""

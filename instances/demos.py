@@ -14,6 +14,7 @@ import numpy as np
 from cmab import CTS, CUCB, KLCUCB, EpsilonGreedy, Learner, RandomPolicy, compare, simulate
 from cmab.arrays import IntArray
 from cmab.run.results import Simulation
+from cmab.run.tables import text, write_csv
 from cmab.seeding import Purpose, root, stream
 from instances.arms import BernoulliArms, SemiBandit
 from instances.choices import MultinomialLogit
@@ -21,7 +22,7 @@ from instances.graphs import constant_probabilities, trivalency, weighted_cascad
 from instances.lists import CascadeModel
 from instances.networks.network import read_network
 from instances.spreading import IndependentCascade
-from oracles import Assortment, DegreeHeuristic, InfluenceMaximization, Matching, RankedTopK, ShortestPath
+from oracles import Assortment, DegreeHeuristic, InfluenceMaximization, RankedTopK, ShortestPath
 from oracles.influence.graph import as_directed_graph
 
 Options = argparse.Namespace
@@ -82,14 +83,6 @@ def assortment(rng: np.random.Generator) -> Example:
     return place, about, lambda chosen: [f"{arm} (at {prices[arm]:.1f})" for arm in chosen]
 
 
-def matching(rng: np.random.Generator) -> Example:
-    """Learn which women of Davis's study to match with which of the events that they attended."""
-    oracle = Matching(nx.davis_southern_women_graph(), method="assignment")
-    place = SemiBandit(BernoulliArms(rng.uniform(0.1, 0.9, oracle.n_arms)), oracle)
-    about = f"{oracle.n_arms} pairs of women and events; each pair succeeds with its own probability"
-    return place, about, oracle.labels
-
-
 def routing(rng: np.random.Generator) -> Example:
     """Learn the route with the least congestion through a grid of streets."""
     oracle = ShortestPath(nx.grid_2d_graph(6, 6), (0, 0), (5, 5))
@@ -98,7 +91,7 @@ def routing(rng: np.random.Generator) -> Example:
     return place, about, oracle.labels
 
 
-_DEMOS = {"ranking": ranking, "assortment": assortment, "matching": matching, "routing": routing}
+_DEMOS = {"ranking": ranking, "assortment": assortment, "routing": routing}
 
 
 def _compared(make: Callable[[np.random.Generator], Example], options: Options) -> Iterator[str]:
@@ -151,8 +144,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def influence(options: Options) -> Iterator[str]:
     """Learn the most influential people of a network: online influence maximization."""
-    from cmab.run.tables import text, write_csv
-
     title, place, k, lines = _network(options)
     yield from lines
     graph = place.graph
@@ -203,7 +194,10 @@ def _network(options: Options) -> tuple[str, IndependentCascade, int, list[str]]
         names = ("probability_column", "weight_column", "from_column", "to_column", "directed", "header")
         columns: Any = {name: getattr(options, name) for name in names}
         read = read_network(options.graph, ties_only=options.model is not None, **columns)
-        arcs, title, lines = read.graph, options.graph.name, list(read.told)
+        arcs, title, lines = read.graph, options.graph.name, [*read.told]
+        if read.preview is not None:
+            rows = [dict(zip(read.preview.columns, row, strict=True)) for row in read.preview.rows]
+            lines.insert(1, f"the first rows:\n{text(rows)}")
     if not arcs.n_arcs:
         raise ValueError(f"{title} must have a tie between two people, got none; add lines with two names")
     truth = arcs.probabilities

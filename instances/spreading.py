@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.compiled import call_kernel
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
 from cmab.parameters import described
@@ -516,7 +515,7 @@ class LinearThreshold(SpreadingInfluence):
         from oracles.influence.spread import side_by_side
 
         # A uniform number per node selects the edge whose interval contains it, or no edge.
-        lows, highs = call_kernel(side_by_side, *self.graph.in_arcs, self.means)
+        lows, highs = side_by_side(*self.graph.in_arcs, self.means)
         out = self.graph.out_arcs[1]
         return self.graph.out_heads, lows[out], highs[out]
 

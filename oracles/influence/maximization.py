@@ -12,7 +12,6 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.campaign.posterior import Network
-from cmab.compiled import call_kernel
 from cmab.feedback import Feedback
 from cmab.guarantees import Smoothness
 from cmab.parameters import described
@@ -284,7 +283,7 @@ class InfluenceOracle(GraphOracle):
 
         offsets, arms = self.graph.out_arcs
         usable = np.ones(self.n_arms, np.bool_)
-        _, reached = call_kernel(reachable, offsets, arms, self.graph.heads, usable, super_arm)
+        _, reached = reachable(offsets, arms, self.graph.heads, usable, super_arm)
         return np.flatnonzero(reached[self.graph.tails])
 
     def _explains(self, super_arm: IntArray, arms: IntArray) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab.campaign.names import missing
 from cmab.campaign.posterior import Cascade, CascadeFeedback, Network, Unexplained
-from cmab.compiled import call_kernel
 from cmab.feedback import Feedback
 from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph
@@ -220,7 +219,7 @@ def _check_reached(oracle: Spreading, seeds: IntArray, active: IntArray, usable:
     from oracles.influence.spread import reachable
 
     offsets, arms = oracle.graph.out_arcs
-    _, reached = call_kernel(reachable, offsets, arms, oracle.graph.heads, usable, seeds)
+    _, reached = reachable(offsets, arms, oracle.graph.heads, usable, seeds)
     lost = active[~reached[active]]
     if len(lost):
         name = oracle.graph.label(int(lost[0]))

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import kernel
 from oracles.influence.cover import cover, hold_back
 from oracles.influence.graph import DirectedGraph
 from oracles.influence.sets import Model, ReverseGraph, Sampler, SetCollection
@@ -129,7 +129,7 @@ def place_sentinels(
     size = k
     while True:
         given = index, arcs_out.astype(np.float64, copy=False), allowed, size, _LEAST_GAIN
-        sentinels, n_covered = call_kernel(most_covering, *given)
+        sentinels, n_covered = most_covering(*given)
         _, covered, bound, gain = cover(index, k, allowed, sentinels)
         is_shared = n_covered >= _LEAST_SHARE * sets.ends[-1]
         # If these sets show that the sentinels hold the answer back, the first half of them may not.

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel
 from oracles._networks import grouped_sets
 from oracles.influence.graph import (
     DirectedGraph,
@@ -169,7 +168,7 @@ class ReverseGraph:
             roots, cuts, aliases = component, np.ones(len(component)), component
         else:
             roots = np.arange(n, dtype=np.int32)
-            cuts, aliases = call_kernel(alias_table, masses * gammas if len(gammas) else masses)
+            cuts, aliases = alias_table(masses * gammas if len(gammas) else masses)
         certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
         world = World(roots, cuts, aliases, offsets, tails, limits, arms, chances)
         ways = Ways(rates, tops, gammas) if rates.any() or len(gammas) else None
@@ -211,7 +210,7 @@ class ReverseGraph:
     def with_single_nodes(self) -> ReverseGraph:
         """Return this graph with sets of one node among the sampled sets."""
         assert self.ways is not None
-        cuts, aliases = call_kernel(alias_table, self.masses)
+        cuts, aliases = alias_table(self.masses)
         world = self.world._replace(cuts=cuts, aliases=aliases)
         ways = self.ways._replace(gammas=np.empty(0))
         total, nothing = float(self.masses.sum()), np.zeros(self.n_components)

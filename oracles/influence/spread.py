@@ -11,7 +11,6 @@ import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import (
-    call_kernel,
     eager_kernel,
     kernel,
     keyed_uniform,
@@ -469,7 +468,7 @@ def exact_spread(
 def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
     """Return the activation probability of each node, by one enumeration of all outcomes."""
     offsets, arms = graph.out_arcs
-    uncertain, count = call_kernel(uncertain_arms, offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
     if count > _MOST_UNCERTAIN:
         return None
     activation: FloatArray = exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
@@ -481,7 +480,7 @@ def exact_threshold_spread(
 ) -> float | None:
     """Return `exact_spread` for linear thresholds; None if there are more than `MOST_OUTCOMES` outcomes."""
     out = *graph.out_arcs, graph.heads
-    _, reached = call_kernel(reachable, *out, means > 0.0, seeds)
+    _, reached = reachable(*out, means > 0.0, seeds)
     reached[seeds] = False
     nodes = np.flatnonzero(reached)
     # Each node chooses one of its arcs or none. Use logarithms, because the product may overflow.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, kernel
+from cmab.compiled import kernel
 from cmab.guarantees import Smoothness
 from cmab.validation import integer, shown
 from oracles.influence.graph import DirectedGraph
@@ -217,7 +217,7 @@ class TriggeringInfluence(InfluenceMaximization):
         spreads = np.empty(cascades)
         for i in range(cascades):
             live = self._live(probabilities, keyed_generator(KEY, i))
-            nodes, _ = call_kernel(reachable, *self.graph.out_arcs, self.graph.heads, live, super_arm)
+            nodes, _ = reachable(*self.graph.out_arcs, self.graph.heads, live, super_arm)
             spreads[i] = (worth[nodes] / unit).sum()
         return unit * float(spreads.mean()), unit * float(spreads.std(ddof=1)) / math.sqrt(cascades)
 

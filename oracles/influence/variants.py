@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import call_kernel, eager_kernel
+from cmab.compiled import eager_kernel
 from cmab.feedback import Feedback
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_sink, heap_up
@@ -214,7 +214,7 @@ class BudgetedInfluence(InfluenceOracle):
         index = sets.index()
         degrees = np.diff(index.offsets)
         left = degrees.copy()
-        chosen, covered = call_kernel(cover_within, index, left, costs, _UNITS)
+        chosen, covered = cover_within(index, left, costs, _UNITS)
         bound = min(_knapsack(degrees, costs), covered + _knapsack(left, costs))
         single = int(np.argmax(np.where(np.isfinite(costs), degrees, -1)))
         # The greedy choice alone has no ratio: one node may cover more than all nodes that greedy chooses.
