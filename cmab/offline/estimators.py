@@ -142,104 +142,59 @@ def _rewards_by_position(rounds: list[LoggedRound]) -> FloatArray:
 
 
 def _weights(
-    rounds: list[LoggedRound], targets: list[_Choices], loggers: list[_Choices] | None, by_position: bool
+    rounds: list[LoggedRound], targets: list[_Choices], by_position: bool
 ) -> tuple[FloatArray, FloatArray | None]:
     """Return the ratios of the target's to the log's probabilities of the logged super arms or entries.
 
-    Returns
-    -------
-    weights : FloatArray, shape (n, 1) or (n, k)
-        The ratios.
-    most : FloatArray or None
-        By position, upper bounds on the expected squares of the weights, from the least probability in the
-        log. None in other cases, in which every part of the target is in the log.
-
-    Raises
-    ------
-    ValueError
-        If a logging probability is missing or 0, or the target may play a choice that the log cannot contain.
+    Also return, by position, upper bounds on the expected squares of the weights, from the least probability
+    in the log; None in other cases, in which every part of the target is in the log.
     """
-    are_sets = any(choices.are_sets for choices in [*targets, *(loggers or [])])
+    are_sets = any(choices.are_sets for choices in targets)
     if by_position and are_sets:
-        raise ValueError("target and logging must have tuples for an estimate by position, got frozensets")
-    name = "of_places" if by_position else "of_sets" if are_sets else "chances"
-
-    def keys(row: LoggedRound) -> list[Any]:
-        return [*enumerate(row.names)] if by_position else [frozenset(row.names) if are_sets else row.names]
-
-    def chances(choices: list[_Choices]) -> list[list[float]]:
-        return [
-            [getattr(of, name).get(key, 0.0) for key in keys(row)]
-            for row, of in zip(rounds, choices, strict=True)
+        raise ValueError("target must have tuples for an estimate by position, got frozensets")
+    if by_position:
+        had = [row.by_position or (len(row.names) == 1 and (row.propensity,)) for row in rounds]
+        wanted = [
+            [of.of_places.get(place, 0.0) for place in enumerate(row.names)]
+            for row, of in zip(rounds, targets, strict=True)
         ]
-
-    had: list[Any]
-    if loggers is not None:
-        had, where = chances(loggers), "logging"
-        _refuse_impossible(name, rounds, targets, loggers)
     else:
-        had, where = (
-            [_logged(row, by_position) for row in rounds],
-            f"{'by_position' if by_position else 'propensity'} of the log",
-        )
-        _refuse_unseen(rounds, targets, had, by_position)
-    text = f"{where} must give the logged choices probabilities above 0, but does not"
+        had = [(row.propensity,) for row in rounds]
+        wanted = [
+            [of.of_sets.get(frozenset(row.names), 0.0) if are_sets else of.chances.get(row.names, 0.0)]
+            for row, of in zip(rounds, targets, strict=True)
+        ]
+    column = "by_position" if by_position else "propensity"
+    text = f"{column} of the log must give probabilities above 0, but does not"
     hint = "; Campaign(..., propensity_draws=200) logs those of any policy"
-    _refuse(text, rounds, [given is None or not min(given) > 0 for given in had], hint)
+    _refuse(text, rounds, [not given or not all(given) for given in had], hint)
     logged = np.array(had, dtype=np.float64)
+    _refuse_unseen(rounds, targets, logged.min(axis=0), by_position)
     with np.errstate(over="ignore"):
-        weights = np.array(chances(targets)) / logged
-    return weights, 1.0 / logged.min(axis=0) if loggers is None and by_position else None
-
-
-def _logged(row: LoggedRound, by_position: bool) -> Sequence[float] | None:
-    """Return the probabilities in the log; for a list of one entry, both kinds are equal."""
-    if by_position and (row.by_position is not None or len(row.names) > 1):
-        return row.by_position
-    return None if row.propensity is None else (row.propensity,)
-
-
-def _refuse_impossible(
-    name: str, rounds: list[LoggedRound], targets: list[_Choices], loggers: list[_Choices]
-) -> None:
-    """Raise ``ValueError`` if the target may play a choice that the logging policy cannot."""
-    different = {
-        (id(one), id(other)): (row, one, other)
-        for row, one, other in zip(rounds, targets, loggers, strict=True)
-    }
-    for row, target, logger in different.values():
-        if gone := sorted(set(getattr(target, name)) - set(getattr(logger, name)), key=repr):
-            more = f" and {len(gone) - 1} more" * (len(gone) > 1)
-            _refuse(
-                f"target must play only super arms that logging may, got also {shown(gone[0])}{more}",
-                [row],
-                [True],
-            )
+        weights = np.array(wanted) / logged
+    return weights, 1.0 / logged.min(axis=0) if by_position else None
 
 
 def _refuse_unseen(
-    rounds: list[LoggedRound], targets: list[_Choices], had: list[Any], by_position: bool
+    rounds: list[LoggedRound], targets: list[_Choices], least: FloatArray, by_position: bool
 ) -> None:
     """Raise ``ValueError`` if the target plays names that no round shows, except by chance.
 
     By position, a name may be missing in a log of random lists. It is refused if even the least probability
     of this position in the log would show it, except with probability `_BY_CHANCE`.
     """
-    different = {id(choices): choices for choices in targets}.values()
-    wanted = {place for choices in different for place in choices.of_places}
+    wanted = {place for of in {id(of): of for of in targets}.values() for place in of.of_places}
     seen = {place for row in rounds for place in enumerate(row.names)}
-    where = " at its position"
-    if not by_position:
-        names = {name for _, name in seen}
-        wanted, where = {place for place in wanted if place[1] not in names}, ""
-    elif all(had):
-        least = np.array(had, np.float64).min(axis=0)
+    if by_position:
         missed = np.exp(len(rounds) * np.log1p(-np.minimum(least, 1.0 - _ROUNDING)))
-        wanted = {place for place in wanted if missed[place[0]] < _BY_CHANCE}
-    if gone := sorted({name for _, name in wanted - seen}, key=repr):
+        gone = {name for k, name in wanted - seen if missed[k] < _BY_CHANCE}
+    else:
+        gone = {name for _, name in wanted} - {name for _, name in seen}
+    if gone:
+        where = " at its position" * by_position
         raise ValueError(
-            f"target must play only names that the log shows, got {shown(gone)}, which are in no"
-            f" round{where}; pass the probabilities of the logging policy as logging"
+            f"target must play only names that the log shows, got {shown(sorted(gone, key=repr))}, which are"
+            f" in no round{where}"
         )
 
 
@@ -302,7 +257,6 @@ def off_policy_value(
     target: Target,
     method: Method = "ips",
     *,
-    logging: Target | None = None,
     model: Model | None = None,
     self_normalised: bool = False,
     level: float = 0.95,
@@ -328,15 +282,14 @@ def off_policy_value(
     Parameters
     ----------
     log : Log
-        The logged rounds. Their `propensity` or `by_position` are the logging probabilities.
+        The logged rounds. Their `propensity` or `by_position` are the logging probabilities. If the target
+        has sets, `propensity` must be the probability of the set.
     target : mapping or callable
         The target policy: a mapping of super arms to probabilities for all rounds, or a function that returns
         such a mapping for a `LoggedRound` with the properties known before the choice. A super arm is a tuple
         of names (a list) or a frozenset of names (a set, without order).
     method : {"ips", "iips", "dr"}
         The method of estimation.
-    logging : mapping or callable, optional
-        The policy that made the log, in the form of `target`. Its probabilities replace those in the log.
     model : callable, optional
         For ``"dr"``, a function ``model(round, names)`` that returns the expected reward of a super arm.
     self_normalised : bool
@@ -353,7 +306,7 @@ def off_policy_value(
     ------
     ValueError
         If a round has no reward or no probability above 0; if the target policy plays a choice that the log
-        does not show, or that `logging` cannot play; for ``"iips"``, if lists differ in length or rewards are
+        does not show; for ``"iips"``, if lists differ in length or rewards are
         not the sums of the outcomes; or if the mean weight is more than 5 standard errors away from 1,
         because the probabilities are wrong or the log is too small for this target.
     TypeError
@@ -362,10 +315,9 @@ def off_policy_value(
     Examples
     --------
     >>> from cmab import off_policy_value, read_log
-    >>> table = {"a": ["tea", "cola"] * 50, "b": ["cola", "tea"] * 50, "x": [1, 0] * 50, "y": [0, 0] * 50}
-    >>> log = read_log(table, ["a", "b"], outcome=["x", "y"])
-    >>> both = {("tea", "cola"): 0.5, ("cola", "tea"): 0.5}
-    >>> off_policy_value(log, {("tea", "cola"): 1.0}, "iips", logging=both).value
+    >>> table = {"a": ["tea", "cola"] * 50, "b": ["cola", "tea"] * 50, "x": [1, 0] * 50, "p": [0.5] * 100}
+    >>> log = read_log(table, ["a", "b"], reward="x", propensity="p")
+    >>> off_policy_value(log, {("tea", "cola"): 1.0}).value
     1.0
 
     References
@@ -382,12 +334,11 @@ def off_policy_value(
     if model is not None and not callable(model):
         raise TypeError(f"model must be a function of a LoggedRound and names, got {shown(model)}")
     targets = _choices_of("target", target, rounds)
-    loggers = None if logging is None else _choices_of("logging", logging, rounds)
     by_position = method == "iips"
     parts = _rewards_by_position(rounds) if by_position else _rewards(rounds)
     if by_position and {len(key) for choices in targets for key in choices.chances} != {parts.shape[1]}:
         raise ValueError(f"lists of target must be as long as those of the log, {parts.shape[1]}")
-    weights, most = _weights(rounds, targets, loggers, by_position)
+    weights, most = _weights(rounds, targets, by_position)
     if model is not None:
         modelled, base = _modelled(model, rounds, targets)
         weights, parts = np.hstack([weights, np.ones_like(base)]), np.hstack([parts - modelled, base])

@@ -36,10 +36,9 @@ def tell_after_a_change():
     asked.tell(Feedback([4, 5], [1.0, 0.0]), asked.ask(Context(features=FEATURES)))
 
 
-def value(target=PAIRS, logging=None, **columns):
-    names = {"propensity": "p"} if logging is None else {}
-    log = read_log(ROWS.assign(**columns), "tool", round="request", outcome="hit", **names)
-    return off_policy_value(log, target, logging=logging)
+def value(target=PAIRS, **columns):
+    log = read_log(ROWS.assign(**columns), "tool", round="request", outcome="hit", propensity="p")
+    return off_policy_value(log, target)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,6 @@ def value(target=PAIRS, logging=None, **columns):
         (lambda: value(p=0.0), "probabilities above 0"),
         (lambda: value(p=np.arange(600) / 600), "must be the same in all rows of a round"),
         (lambda: value({frozenset("ab"): 0.7}), "probabilities of target must sum to 1, got 0.7"),
-        (lambda: value(logging=dict.fromkeys(PAIRS, 0.3)), "probabilities of logging must sum to 1"),
     ],
 )
 def test_a_sentence_says_what_is_wrong(call, words):

@@ -221,21 +221,6 @@ def test_bounds_hold_in_a_run(name, policy):
             assert found.rounds == horizon
 
 
-def test_nothing_can_be_lost_without_a_choice():
-    oracle = TopK(3, 3)
-    played = simulate(CTS(oracle), SemiBandit(BernoulliArms([0.3, 0.5, 0.1]), oracle), 50, rng=2)
-    found = regret_bound(CTS(oracle), played.states[0])
-    assert found.regret == pytest.approx(0.0, abs=1e-9)
-    assert found.gap == pytest.approx(0.0, abs=1e-9)
-
-
-def test_no_outcome_gives_the_trivial_bounds():
-    found = regret_bound(CTS(TopK(4, 2)), ArmStatistics.empty(4))
-    assert found.regret == 0.0
-    assert found.gap == pytest.approx(2.0)
-    assert found.unseen == 4
-
-
 def test_the_regret_of_scaled_arms_is_scaled():
     oracle = TopK(5, 2)
     unit = learned(5, np.random.default_rng(3))

@@ -16,11 +16,10 @@ from cmab.bounds.samples import (
     lil_clucb_samples,
     lil_rand_lucb_samples,
     lucb1_samples,
-    worst_case_samples,
 )
 from cmab.bounds.times import best_k_time, gaussian_divergence
-from instances import BernoulliArms, GaussianArms
-from oracles import PartitionMatroid, TopK
+from instances import BernoulliArms
+from oracles import TopK
 
 MEANS = np.array([0.9, 0.1, 0.7, 0.3, 0.2])
 GAPS = best_k_gaps(MEANS, 2)
@@ -100,13 +99,6 @@ def test_runs_lie_between_the_bounds(rule, bound):
         assert found.samples.mean() >= least_best_k_samples(MEANS, 2, delta=0.1)
 
 
-def test_bounds_on_a_matroid():
-    oracle = PartitionMatroid([0, 0, 1, 1, 1], 1)
-    gaps = oracle.gaps(MEANS, [], [], np.random.default_rng(0))[1]
-    found = identify(LilCLUCB(oracle, delta=0.1), GaussianArms(MEANS, 0.5), replications=20, rng=0)
-    assert np.median(found.samples) <= lil_clucb_samples(gaps, delta=0.1, width=2)
-
-
 def test_least_samples_by_hand():
     """Border 0.7 | 0.3: each arm against the mean across it."""
     evidence = 0.8 * math.log(9)
@@ -124,32 +116,6 @@ def test_one_change_of_measure_gives_between_half_and_all_of_the_characteristic_
         assert single <= whole <= 2 * single
 
 
-def least_evidence(means, k, proportions, divergence):
-    """The least evidence of a pair across the border, straight from its definition."""
-    order, values = np.argsort(-means), []
-    for i in order[:k]:
-        for j in order[k:]:
-            a, b = proportions[i], proportions[j]
-            mid = (a * means[i] + b * means[j]) / (a + b)
-            values.append(a * divergence(means[i], mid) + b * divergence(means[j], mid))
-    return min(values)
-
-
-@pytest.mark.parametrize("divergence", [bernoulli_divergence, gaussian_divergence])
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_no_proportions_beat_those_of_the_best_k_time(k, divergence):
-    rng = np.random.default_rng(k)
-    means = rng.random(6)
-    proportions, time = best_k_time(means, k, divergence=divergence)
-    assert proportions.sum() == pytest.approx(1.0)
-    assert 1 - 1.1e-4 <= time * least_evidence(means, k, proportions, divergence) <= 1 + 1e-6
-    for _ in range(500):
-        other = 0.9 * proportions + 0.1 * rng.dirichlet(np.ones(6))
-        assert time * least_evidence(means, k, other, divergence) <= 1 + 1e-6
-    single = least_best_k_samples(means, k, delta=0.1, divergence=divergence)
-    assert single <= time * bernoulli_divergence(0.1, 0.9)
-
-
 def test_best_k_time_of_known_instances():
     # Garivier and Kaufmann (2016), Table 1.
     for means, time in (([0.5, 0.45, 0.43, 0.4], 989.79), ([0.3, 0.21, 0.2, 0.19, 0.18], 326.64)):
@@ -159,10 +125,3 @@ def test_best_k_time_of_known_instances():
     assert groups == pytest.approx(2 * (math.sqrt(2) + math.sqrt(6)) ** 2 / 0.25, rel=1e-4)
     with pytest.raises(ValueError, match="k-th"):
         best_k_time([0.5, 0.5, 0.1], 1)
-
-
-def test_worst_case_by_hand():
-    assert worst_case_samples(18_375, 8, epsilon=0.1, delta=0.25) == pytest.approx(100 * math.log(4))
-    for n, k, epsilon, delta in ((11, 6, 0.1, 0.1), (20, 5, 0.1, 0.1), (20, 6, 0.2, 0.1), (20, 6, 0.1, 0.3)):
-        with pytest.raises(ValueError, match="must"):
-            worst_case_samples(n, k, delta=delta, epsilon=epsilon)

@@ -9,7 +9,6 @@ import pytest
 from cases import NETWORK, PLAN, ROADS, Together, pages
 
 from cmab import Oracle, Smoothness
-from cmab.bounds import RewardGaps, gap_dependent_bound, gap_free_bound, reward_gaps
 from cmab.oracle import smoothness_of
 from oracles import (
     BruteForce,
@@ -208,40 +207,6 @@ def test_a_modulated_constant_ten_percent_smaller_fails(row):
     assert 0.9 * limit * seen < change <= limit * seen + 1e-12
 
 
-def test_the_modulated_constant_of_influence_is_tight_where_chance_decides():
-    """0 -> 1 with 1/4, 1 -> 2, which nine nodes follow: the second edge is worth 10 of the 12 nodes."""
-    graph = DirectedGraph.from_edges([0, 1] + [2] * 9, [1, 2, *range(3, 12)])
-    oracle = InfluenceMaximization(graph, 1, epsilon=0.3)
-    means = np.array([0.25, 0.3] + [1.0] * 9)
-    moved = np.where(np.arange(11) == 1, 0.8, means)
-    change = oracle.expected_reward([0], moved) - oracle.expected_reward([0], means)
-    assert oracle.triggering_probabilities([0], means)[1] == 0.25
-    assert change == pytest.approx(10 * 0.25 * 0.5)
-    assert smoothness_of(oracle).modulated == 12.0
-
-
-def test_thresholds_declare_no_modulated_constant():
-    assert Thresholds(NETWORK, 2).smoothness().modulated is None
-    assert InfluenceMaximization(NETWORK, 2).smoothness().modulated == 7.0
-
-
-def test_lemma_6_is_tight_where_nodes_are_worth_one():
-    """m arcs from the seed to a node with n certain followers; |E| |V| = (m + n)(n + 2) is reached as both
-    grow. The closed form is the oracle's reward where that can be enumerated."""
-
-    def rise(m, n, x):
-        return (1 - (1 - x) ** m) * (n + 1)
-
-    for m, n, x in [(1, 1, 0.3), (5, 3, 0.1), (12, 2, 0.7)]:
-        graph = DirectedGraph.from_edges([0] * m + [1] * n, [1] * m + list(range(2, n + 2)), n_nodes=n + 2)
-        oracle = InfluenceMaximization(graph, 1, epsilon=0.3)
-        means = np.repeat([x, 1.0], [m, n])
-        assert smoothness_of(oracle) == Smoothness.influence(m + n, n + 2)
-        assert oracle.expected_reward(np.array([0]), means) == pytest.approx(1 + rise(m, n, x))
-    m, n, x = 10_000, 100, 1e-6
-    assert rise(m, n, x) > 0.95 * Smoothness.influence(m + n, n + 2)(x)
-
-
 def test_constants_by_hand():
     """Three readers worth 1, 2, 3 at page a, two worth 3, 4 at b, two worth 1, 5 at d; c has none."""
     assert MaxCoverage(pages(), 1, node_weight="worth").smoothness() == Smoothness(7.0, modulated=5.0)
@@ -274,15 +239,3 @@ def test_triggering_models_may_jump_and_declare_nothing():
     assert smoothness_of(oracle) is None
     assert TriggeringInfluence(graph, triggering=Together(), k=1, epsilon=0.3).smoothness() is None
     assert BruteForce(2, [(0,), (1,)], reward=lambda means, arm: means[arm].sum()).smoothness() is None
-
-
-def test_bounds_refuse_rewards_without_a_constant():
-    oracle = TriggeringInfluence(DirectedGraph.from_edges([0], [1]), triggering=Switch(), k=1, epsilon=0.3)
-    gaps = RewardGaps(*np.full((2, 1), 0.5), np.ones(1, int), np.ones(1), 1.0)
-    for theorem in (gap_dependent_bound, gap_free_bound):
-        with pytest.raises(ValueError, match=r"smoothness must be a Smoothness, which .*, got None"):
-            theorem(gaps, smoothness_of(oracle), rounds=100)
-    with pytest.raises(ValueError, match="triggering must be given"):
-        reward_gaps(oracle, [0.5], super_arms=[[0], [1]])
-    with pytest.raises(ValueError, match="ratio alpha, got nan"):
-        reward_gaps(DegreeHeuristic(NETWORK, 2), np.full(8, 0.5), super_arms=pairs(7))

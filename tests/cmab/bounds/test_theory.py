@@ -1,16 +1,14 @@
 """Regret theory against cases worked out by hand, numerical integrals and measured regret."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from refusals import refused
 from scipy.integrate import quad
 
-from cmab import CUCB, LinearOracle, Oracle, Smoothness, simulate
+from cmab import CUCB, Smoothness, simulate
 from cmab.bounds import RewardGaps, gap_dependent_bound, gap_free_bound, reward_gaps
 from cmab.bounds.radii import LogRadius
 from instances import BernoulliArms, SemiBandit
@@ -22,34 +20,6 @@ LOG = np.log(N)
 
 def one_by_one(m):
     return [[arm] for arm in range(m)]
-
-
-def reach(means, arcs, n_nodes, seeds):
-    """Probability that a cascade from `seeds` activates each node, by enumeration of live edges."""
-    active = np.zeros(n_nodes)
-    for live in product([0, 1], repeat=len(arcs)):
-        chance = np.prod(np.where(live, means, 1 - np.asarray(means)))
-        on = set(seeds)
-        for _ in range(n_nodes):
-            on |= {v for (u, v), coin in zip(arcs, live, strict=True) if coin and u in on}
-        active[list(on)] += chance
-    return active
-
-
-class Cascade(Oracle):
-    """One seed of a path a -> b -> c; worth the expected number of active nodes, with a guarantee of 0.9."""
-
-    n_arms, n_choices, alpha = 2, 3, 0.9
-    arcs = ((0, 1), (1, 2))
-
-    def solve(self, means, rng):
-        return np.array([0])
-
-    def expected_reward(self, super_arm, means):
-        return float(reach(means, self.arcs, 3, super_arm).sum())
-
-    def triggering(self, means):
-        return lambda arm: reach(means, self.arcs, 3, arm)[[0, 1]]
 
 
 # Gaps ----------------------------------------------------------------------------------------------------
@@ -65,20 +35,6 @@ def test_gaps_of_the_three_best_of_four_by_hand():
     assert (gaps.optimum, gaps.overall) == (pytest.approx(1.6), pytest.approx(1.1))
 
 
-def test_gaps_of_costs_mirror_those_of_rewards():
-    """With super arms of one size, costs 1 - x have the gaps of rewards x."""
-    means = np.array([0.9, 0.7, 0.4, 0.1])
-    pairs = list(combinations(range(4), 2))
-    rewards, costs = (
-        reward_gaps(TopK(4, 2), means, super_arms=pairs),
-        reward_gaps(TopK(4, 2, sense="min"), 1 - means, super_arms=pairs),
-    )
-    assert np.allclose(rewards.smallest, costs.smallest)
-    assert np.allclose(rewards.largest, costs.largest)
-    assert np.array_equal(rewards.n_bad, costs.n_bad)
-    assert costs.optimum == pytest.approx(0.4)
-
-
 def test_approximate_oracles_have_fewer_bad_super_arms():
     """Against 0.75 of the best, 0.75 x 0.8 = 0.6: of three arms only the one below it is bad."""
     oracle = BruteForce(3, one_by_one(3))
@@ -87,24 +43,6 @@ def test_approximate_oracles_have_fewer_bad_super_arms():
     assert gaps.n_bad.tolist() == [0, 0, 1]
     assert np.isnan(gaps.smallest[:2]).all()
     assert gaps.smallest[2] == pytest.approx(0.1)
-
-
-def test_ties_are_no_gaps():
-    gaps = reward_gaps(TopK(4, 3), [0.1, 0.2, 0.3, 0.1], super_arms=combinations(range(4), 3))
-    assert gaps.n_bad.sum() == 6  # of (0, 1, 3) and (0, 2, 3) only
-    flat = reward_gaps(TopK(3, 2), [0.1, 0.1, 0.1], super_arms=combinations(range(3), 2))
-    assert flat.overall == 0.0
-    assert np.array_equal(gap_dependent_bound(flat, Smoothness(2.0), rounds=N), np.zeros(4))
-
-
-def test_triggering_probabilities_of_a_cascade_by_hand():
-    """From a: 1 + 0.5 + 0.5 x 0.25; from b: 1.25; from c: 1. Arm b -> c is triggered from a half the time."""
-    means = [0.5, 0.25]
-    gaps = reward_gaps(Cascade(), means, super_arms=one_by_one(3), triggering=Cascade().triggering(means))
-    assert gaps.optimum == pytest.approx(1.625)
-    assert np.allclose(gaps.probabilities, [1.0, 0.5])
-    assert gaps.n_bad.tolist() == [0, 1]  # b alone; c, as bad, triggers nothing
-    assert gaps.smallest[1] == pytest.approx(0.9 * 1.625 - 1.25)
 
 
 # Theorem 1 -----------------------------------------------------------------------------------------------
@@ -166,24 +104,6 @@ def test_other_radii_of_section_3_2():
     assert np.array_equal(with_c_2, gap_dependent_bound(gaps, Smoothness(1.0), rounds=N))
 
 
-def test_clusters_count_once():
-    class Pairs(LinearOracle):
-        """Arms 0 and 1 together, or 2 and 3 together."""
-
-        n_arms, max_size, clusters = 4, 2, np.array([0, 0, 1, 1])
-
-        def solve(self, means, rng):
-            return np.array([0, 1])
-
-    family, means = [[0, 1], [2, 3]], [0.5, 0.5, 0.25, 0.25]
-    together = reward_gaps(Pairs(), means, super_arms=family)
-    apart = reward_gaps(BruteForce(4, family), means, super_arms=family)
-    constant = (math.pi**2 / 3 + 1) * 4 * 0.5
-    one = 6 * LOG * 4 / 0.5
-    assert np.allclose(gap_dependent_bound(together, Smoothness.linear(2), rounds=N), one + constant)
-    assert np.allclose(gap_dependent_bound(apart, Smoothness.linear(2), rounds=N), 2 * one + constant)
-
-
 # Theorem 2 -----------------------------------------------------------------------------------------------
 
 
@@ -208,16 +128,6 @@ def test_theorem_2_for_influence_is_section_4_3():
     assert np.allclose(gap_free_bound(gaps, Smoothness.influence(3, 4), rounds=N), wanted)
 
 
-@given(st.floats(0.05, 1.0), st.floats(0.1, 10.0))
-def test_theorem_2_is_linear_in_n_without_smoothness(omega, gamma):
-    """The leading term by its logarithm: ln(2 gamma / (2 - w)) + w/2 ln(6 m ln n) + (1 - w/2) ln n."""
-    gaps = RewardGaps(np.full(2, np.nan), np.full(2, np.nan), np.zeros(2, int), np.ones(2), 1.0)
-    found = math.log(gap_free_bound(gaps, Smoothness(gamma, omega), rounds=500))
-    log = math.log(500)
-    wanted = math.log(2 * gamma / (2 - omega)) + omega / 2 * math.log(12 * log) + (1 - omega / 2) * log
-    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-
-
 # Smoothness, arguments, measured regret ------------------------------------------------------------------
 
 
@@ -227,14 +137,6 @@ def test_smoothness_of_the_built_in_rewards():
     assert Smoothness.influence(7, 5)(0.1) == pytest.approx(3.5)
     f = Smoothness(2.0, 0.5)
     assert f.inverse(f(0.3)) == pytest.approx(0.3)
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.lists(st.floats(0, 1), min_size=2, max_size=2))
-def test_cascades_are_as_smooth_as_lemma_6_says(first, second):
-    f, oracle = Smoothness.influence(2, 3), Cascade()
-    for seed in range(3):
-        a, b = (oracle.expected_reward(np.array([seed]), means) for means in (first, second))
-        assert abs(a - b) <= f(np.abs(np.subtract(first, second)).max()) + 1e-12
 
 
 test_what_has_no_bound_is_refused = refused(
@@ -254,14 +156,6 @@ test_what_has_no_bound_is_refused = refused(
     ),
     by=lambda call: call(reward_gaps(TopK(2, 1), [0.1, 0.2], super_arms=[[0], [1]])),
 )
-
-
-def test_other_radii_need_certain_triggering():
-    means = [0.5, 0.25]
-    gaps = reward_gaps(Cascade(), means, super_arms=one_by_one(3), triggering=Cascade().triggering(means))
-    assert gap_dependent_bound(gaps, Smoothness.influence(2, 3), rounds=100) > 0
-    with pytest.raises(ValueError, match="uncertain"):
-        gap_dependent_bound(gaps, Smoothness.influence(2, 3), rounds=100, radius=LogRadius.wide(3.0))
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])

@@ -7,13 +7,10 @@ import pytest
 from cmab import (
     LUCB1,
     BestKGLR,
-    Feedback,
     LilRandLUCB,
-    Session,
     UGapEc,
     identify,
 )
-from cmab.exploration.certificate import certificate
 from cmab.exploration.lucb import KLLUCB, LilLUCB
 from instances import BernoulliArms, GaussianArms
 
@@ -81,18 +78,3 @@ def test_the_witness_of_likelihoods_has_the_least_evidence(explorer):
 
         pairs = {(i, j): slack(i, j) for i in one.arms for j in set(range(4)) - set(one.arms)}
         assert one.witness == min(pairs, key=pairs.get)
-
-
-def test_a_session_has_one_at_any_time():
-    session = Session(LUCB1(3, 1, delta=0.1), rng=0)
-    before = certificate(session.policy, session.state)
-    assert before.counts.sum() == 0
-    assert before.lower is None
-    assert not before.is_certified
-    while not session.is_done:
-        arms = session.ask().super_arm
-        session.tell(Feedback(arms, (arms == 1).astype(float)))
-    after = certificate(session.policy, session.state)
-    assert after.is_certified
-    assert after.witness[0] == 1
-    assert "certified" in repr(after)

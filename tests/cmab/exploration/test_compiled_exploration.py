@@ -21,7 +21,7 @@ from cmab.exploration.base import RuledExplorer
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.ugape import GapE, UGapEcV
 from cmab.run import identify as _exploring
-from instances import BernoulliArms, BetaArms, GaussianArms, SemiBandit
+from instances import BernoulliArms, GaussianArms, SemiBandit
 from instances.reproduce.identification import LessSampled
 from oracles import GraphicMatroid, PartitionMatroid, ShortestPath, TopK, UniformMatroid
 
@@ -54,13 +54,6 @@ GRAPHS = {
     "tree": GraphicMatroid(nx.Graph(ROADS)),
     "path": ShortestPath(ROADS, 0, 4),
 }
-
-
-class NoKernel(TopK):
-    """Top-K without a compiled form: closed by overriding `solve`."""
-
-    def solve(self, means, rng):
-        return super().solve(means, rng)
 
 
 def everything(found):
@@ -114,21 +107,6 @@ def test_compiled_oracles_are_python_oracles(rule, family, in_python):
     assert everything(found) == everything(in_python(rule(oracle, delta=0.1), environment))
 
 
-@pytest.mark.slow
-def test_outdated_forms_are_noticed():
-    arms = GaussianArms([1.0, 0.0, 0.1], sigma=0.5)
-
-    class Eager(LUCBPlusPlus):
-        def can_stop(self, state):
-            return True
-
-    assert run(Eager(3, 1, delta=0.1), arms).samples.tolist() == [3] * 4
-    assert run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms).path == "python"
-    assert run(LilRandLUCB(3, 1, delta=0.1), BetaArms([3.0, 1.0, 1.0], [1.0, 2.0, 3.0])).path == "python"
-    compiled_form = run(LilCLUCB(TopK(3, 1), delta=0.1), arms)
-    assert everything(run(LilCLUCB(NoKernel(3, 1), delta=0.1), arms)) == everything(compiled_form)
-
-
 def trees_and_scan(explorer, arms, monkeypatch, max_samples):
     """Return the runs of the loop over trees, and of the loop that looks at every arm."""
     by_trees = run(explorer, arms, 1, max_samples)
@@ -154,35 +132,3 @@ def test_trees_sample_the_arms_that_a_scan_samples(monkeypatch):
         name = str(rng.choice(["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "lil_clucb", "lil_clucb_min"]))
         first, second = trees_and_scan(RULES[name](n, k), arms, monkeypatch, 2000)
         assert everything(first) == everything(second), (name, n, k)
-
-
-@pytest.mark.parametrize("name", ["lil_lucb", "lucb_plus_plus", "lil_rand_lucb", "less_sampled", "lil_clucb"])
-def test_trees_sample_the_arms_that_a_scan_samples_in_a_long_run(name, monkeypatch):
-    # Counts exceed the table of radii, and the loop comes up for air several times.
-    monkeypatch.setattr(_exploring, "_STEPS", 50_000)
-    arms = BernoulliArms(np.repeat([0.5, 0.49], [2, 1]))
-    first, second = trees_and_scan(RULES[name](3, 1), arms, monkeypatch, 300_000)
-    assert not first.stopped[0]
-    assert everything(first) == everything(second)
-
-
-@pytest.mark.parametrize("name", ["lil_rand_lucb", "lil_clucb", "lucb1"])
-def test_threads_and_processes_change_nothing(name):
-    arms = GaussianArms([0.9, 0.5, 0.1, 0.0], sigma=0.5)
-    assert everything(run(RULES[name](4, 1), arms, n_jobs=2)) == everything(run(RULES[name](4, 1), arms))
-
-
-@pytest.mark.parametrize("name", ["ugapeb", "ugapeb_bandits"])
-def test_memory_is_that_of_a_session_and_survives_a_cap(name):
-    """A run that is capped, in one loop or the other, and goes on in the other one ends alike."""
-    arms, ends = BernoulliArms([0.9, 0.3, 0.35, 0.8, 0.3, 0.3, 0.2]), []
-    for first in (0, 150, 400):
-        explorer, coins = RULES[name](7, 1), np.random.default_rng(4)
-        state, rng = explorer.initial_state(), np.random.default_rng(3)
-        while state.counts.sum() < first:
-            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
-        assert _exploring.explore_compiled(explorer, arms, state, rng, coins, max_samples=300 + first // 4)
-        while state.counts.sum() < 400:
-            explorer.update(state, arms.sample(explorer.select(state, rng), 1, coins))
-        ends.append((state.counts.tolist(), state.means.tolist(), state.memory.tolist()))
-    assert ends[0] == ends[1] == ends[2]

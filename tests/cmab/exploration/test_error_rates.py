@@ -18,11 +18,9 @@ from cmab import (
     LilCLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
-    LUCBRule,
     UGapEc,
     identify,
 )
-from cmab.bounds.radii import lil_radii
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
 from cmab.exploration.phases import Halving
 from cmab.exploration.ugape import UGapEcV
@@ -92,23 +90,3 @@ def test_errors_of_combinatorial_exploration(rule, oracle):
     found = identify(rule(oracle, delta=0.1), arms, replications=RUNS, rng=1, max_samples=1_000_000)
     assert found.certified.all()
     assert (~found.correct).sum() < TOO_MANY
-
-
-def test_a_lost_summand_leaves_the_golden_values():
-    """Without the "+2" the radius after one outcome is not a number."""
-    golden = lil_radii(np.array([1, 100]), 1e-3, epsilon=0.0, sigma=0.5)
-    assert golden == pytest.approx([1.871070, 0.205417], abs=1e-6)
-
-
-def test_rules_are_open_to_subclasses():
-    """A rule of one's own, in Python, needs its bounds only."""
-
-    class Plain(LUCBRule):
-        sigma = 0.5
-
-        def bounds(self, state, is_high):
-            return state.means - 2.0 / np.sqrt(state.counts), state.means + 2.0 / np.sqrt(state.counts)
-
-    found = identify(Plain(3, 1, delta=0.1), GaussianArms([2.0, 0.0, 0.0], sigma=0.5), replications=3, rng=0)
-    assert found.correct.all()
-    assert found.path == "python"

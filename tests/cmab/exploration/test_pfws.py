@@ -9,20 +9,16 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from cmab import CLUCB, PFWS, Feedback, LilCLUCB, LinearOracle, identify
-from cmab.bounds.radii import mixture_threshold
+from cmab import PFWS, Feedback, LinearOracle, identify
 from cmab.bounds.times import super_arm_time
 from cmab.exploration.pfws import Contest, OracleRivals
-from instances import BernoulliArms, GaussianArms
+from instances import GaussianArms
 from oracles import (
     BruteForce,
-    GraphicMatroid,
     Knapsack,
     Matching,
-    PartitionMatroid,
     ShortestPath,
     TopK,
-    UniformMatroid,
 )
 
 STREETS = nx.DiGraph()
@@ -130,31 +126,6 @@ def test_it_stops_when_the_evidence_exceeds_the_threshold(name, mode):
     assert 3 <= sum(found for found, _ in ends) <= 21
 
 
-def test_a_matroid_is_compared_by_its_exchanges():
-    """Of 5 arms in parts of 2 and 3, one each: 2 x 3 pairs of an arm inside and an arm outside."""
-    oracle, rng, ends = PartitionMatroid([0, 0, 1, 1, 1], 1), np.random.default_rng(2), []
-    for trial in range(40):
-        epsilon = 0.1 * (trial % 2)
-        rule = PFWS(oracle, delta=0.1, epsilon=epsilon)
-        counts, means = np.exp(rng.uniform(1, 5, 5)).astype(np.int64), rng.normal(size=5)
-        parts = [
-            has_won(
-                [[i] for i in range(size)],
-                means[arms],
-                counts[arms],
-                delta=0.1,
-                sigma=0.5,
-                epsilon=epsilon / 2,
-                log_errors=math.log(6),
-            )
-            for arms, size in ((slice(0, 2), 2), (slice(2, 5), 3))
-        ]
-        if parts[0] == parts[1]:
-            ends.append(parts[0])
-            assert rule.can_stop(heard(rule, means, counts)) == all(parts)
-    assert 5 < sum(ends) < len(ends) - 5
-
-
 def test_the_threshold_holds_for_all_times():
     """Ville's inequality for two arms that are sampled in turns and 2,000 times each: false alarm 1e-6."""
     rng, delta, runs = np.random.default_rng(3), 0.2, 2000
@@ -169,19 +140,6 @@ def test_the_threshold_holds_for_all_times():
     assert crossed.sum() > runs * delta / 20
     loose = (counts / (counts + 10) * counts * squares / 2 > math.log(5 / delta)).any(axis=1)
     assert loose.sum() > binom.isf(1e-6, runs, delta)
-
-
-def test_the_threshold_is_a_part_of_that_of_kaufmann_and_koolen():
-    shares, x = [], math.log(100 / 0.1)
-    for size in (2, 4, 12, 24):
-        for count in (30, 300, 3000, 30_000, 300_000):
-            own = min(
-                (math.log(5) + x + size / 2 * math.log(1 + count / c)) * (1 + c / count)
-                for c in (10, 100, 1000, 10_000, 100_000)
-            )
-            shares.append(own / (size * (mixture_threshold(x / size) + 2 * math.log(4 + math.log(count)))))
-    assert 0.18 < min(shares) < 0.2
-    assert 0.7 < max(shares) < 0.75
 
 
 def played(rule, means, samples):
@@ -299,57 +257,3 @@ def test_bad_parameters():
     ):
         with pytest.raises(error, match=said):
             make()
-
-
-@pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("plays", ["arms", "super arms"])
-def test_all_sets_of_k_arms_are_a_matroid_for_every_oracle_of_them(sense, plays):
-    arms = GaussianArms([0.0, 1.0, 0.1, 1.1, -0.2], sigma=0.5)
-    matroid = UniformMatroid(5, 2, sense=sense)
-    found = [
-        identify(PFWS(oracle, delta=0.1, plays=plays), arms, rng=3)
-        for oracle in (matroid, TopK(5, 2, sense=sense))
-    ]
-    assert len({tuple(one.samples) for one in found}) == 1
-    assert {tuple(one.arms[0]) for one in found} == {(1, 3) if sense == "max" else (0, 4)}
-    assert PFWS(TopK(3, 3), delta=0.1)._rivals(np.arange(3)).signs.shape == (0, 3)
-
-
-def test_ties_end_with_a_tolerance():
-    rule = PFWS(BruteForce(4, [(0, 1), (2, 3)]), delta=0.1, epsilon=0.5)
-    found = identify(rule, BernoulliArms([0.5, 0.5, 0.5, 0.5]), rng=0, max_samples=20_000)
-    assert found.certified.all()
-
-
-def test_a_single_super_arm_is_the_answer_at_once():
-    for oracle in (GraphicMatroid(nx.path_graph(4)), BruteForce(3, [(0, 1, 2)])):
-        found = identify(PFWS(oracle, delta=0.1), BernoulliArms([0.5, 0.5, 0.5]), rng=0)
-        assert found.samples.tolist() == [3]
-
-
-class Counting(TopK):
-    """Counts its calls."""
-
-    calls = 0
-
-    def kernel(self):
-        return None
-
-    def solve(self, means, rng):
-        Counting.calls += 1
-        return super().solve(means, rng)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", [CLUCB, LilCLUCB])
-def test_batches_ask_the_oracle_seldom_and_cost_few_samples(rule):
-    calls, samples = [], []
-    for growth in (0.0, 0.1):
-        Counting.calls = 0
-        arms = GaussianArms([0.9, 0.8, 0.6, 0.5, 0.4], 0.5)
-        found = identify(rule(Counting(5, 2), delta=0.1, growth=growth), arms, rng=2)
-        assert found.correct.all()
-        calls.append(Counting.calls)
-        samples.append(int(found.samples[0]))
-    assert calls[1] < 0.2 * calls[0]
-    assert samples[1] < 1.5 * samples[0]

@@ -19,7 +19,6 @@ from cmab.explorer import best_k
 from instances import BernoulliArms
 from oracles import TopK
 
-MEANS = np.array([0.5, 0.9, 0.4, 0.3, 0.8, 0.2, 0.1, 0.1])
 BUDGETED = {
     "sr": lambda n, budget: SuccessiveRejects(n, budget=budget),
     "sar": lambda n, budget: SAR(n, 2, budget=budget),
@@ -86,15 +85,6 @@ def best_of(state, values, k):
     undecided = np.flatnonzero(state.undecided)
     mask[undecided[best_k(values[undecided], k - state.accepted.sum())]] = True
     return mask
-
-
-def test_sar_with_one_arm_wanted_drops_the_worst_or_takes_the_best():
-    explorer = SAR(4, 1, budget=100)
-    state = explorer.initial_state()
-    state.stats.means[:] = [0.9, 0.5, 0.4, 0.3]
-    explorer.decide(state)
-    assert not state.undecided[3]
-    assert not state.accepted.any()
 
 
 def literal_removals(means, k, width):

@@ -3,18 +3,14 @@
 A sound bound of level 0.1 fails in 265 of 2,000 runs with probability below 1e-6.
 """
 
-import math
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from references_exploration import REFERENCES
 from refusals import refused
 
-from cmab import ArmStatistics, BernsteinLUCB, Feedback, Session, identify
+from cmab import ArmStatistics, BernsteinLUCB, Feedback, identify
 from cmab.bounds import anytime_bernstein_radii
 from cmab.exploration.ugape import UGapEcV
-from cmab.run import identify as compiled_exploration
 from instances import BernoulliArms
 
 RUNS, LEVEL, TOO_MANY = 2000, 0.1, 265
@@ -87,39 +83,6 @@ def test_bounded_outcomes_stay_within_their_radius_for_ever(name):
         assert failed < TOO_MANY
 
 
-def test_batches_are_their_outcomes_and_without_squares_the_widest():
-    rng = np.random.default_rng(2)
-    outcomes = np.stack([rng.random(300), (rng.random(300) < 0.2).astype(float)])
-    one_by_one, batches, sums_only = statistics(outcomes), ArmStatistics.empty(2), ArmStatistics.empty(2)
-    for part in np.split(outcomes, [10, 100], axis=1):
-        told = {"pulls": [part.shape[1]] * 2}
-        batches.update(Feedback([0, 1], part.sum(axis=1), **told, squares=(part**2).sum(axis=1)))
-        sums_only.update(Feedback([0, 1], part.sum(axis=1), **told))
-    radii = anytime_bernstein_radii(one_by_one, level=0.01)
-    assert anytime_bernstein_radii(batches, level=0.01) == pytest.approx(radii, rel=1e-12)
-    widest = anytime_bernstein_radii(sums_only, level=0.01)
-    assert widest[0] > 1.2 * radii[0]
-    assert widest[1] == pytest.approx(radii[1], rel=1e-12)  # coins have the largest variance of their mean
-
-
-def test_sums_of_squares_that_lost_their_digits_make_no_radius_smaller():
-    """Outcomes around 1e8: their squares are known to the nearest 2, their variance is 1/12."""
-    outcomes = 1e8 + np.random.default_rng(3).random((1, 500))
-    batch, support = ArmStatistics.empty(1), (1e8, 1e8 + 1)
-    batch.update(Feedback([0], outcomes.sum(axis=1), pulls=[500], squares=(outcomes**2).sum(axis=1)))
-    plain = anytime_bernstein_radii(statistics(outcomes - 1e8), level=0.01)
-    assert anytime_bernstein_radii(batch, level=0.01, support=support) >= plain
-
-
-def test_nothing_is_paid_for_the_variance_of_arms_that_do_not_vary():
-    bounded = Session(BernsteinLUCB(2, 1, delta=0.1), rng=0)
-    while not bounded.is_done:
-        bounded.tell(Feedback(bounded.ask(), [1.0, 0.0]))
-    # Half of the capital of each side, at 0.1 / 2, has won at a radius of 1/2: nothing is paid for variance.
-    least = math.log(2 * 20) / (0.58 / 2 - (-math.log(0.42) - 0.58) / 4)
-    assert bounded.state.counts.tolist() == [math.ceil(least)] * 2
-
-
 def test_arms_of_small_variance_take_fewer_samples_than_with_the_older_radius():
     arms, shape = BernoulliArms([0.15, 0.02, 0.01]), {"n_arms": 3, "k": 1, "delta": 0.1}
     samples = [
@@ -143,22 +106,6 @@ def test_the_stop_and_the_pair_are_the_definitions():
         assert rule.can_stop(state) == stops
         assert rule.select(state, rng).tolist() == [int(arm) for arm in arms]
     assert 8 < sum(ends) < 52
-
-
-def test_the_loop_samples_what_ask_and_tell_sample_while_arms_change_sides():
-    """Of 12 arms as good as each other three are on the high side, where the radius is another."""
-    rule, arms = BernsteinLUCB(12, 3, delta=0.1), BernoulliArms(np.full(12, 0.5))
-    looped, state = rule.initial_state(), rule.initial_state()
-    compiled_exploration.explore_compiled(
-        rule, arms, looped, np.random.default_rng(0), np.random.default_rng(1), 1500
-    )
-    rng, coins, leaders = np.random.default_rng(0), np.random.default_rng(1), []
-    while state.counts.sum() < 1500:
-        rule.update(state, arms.sample(rule.select(state, rng), 1, coins))
-        leaders.append(rule.recommend(state).tolist())
-    assert looped.counts.tolist() == state.counts.tolist()
-    assert looped.means.tolist() == state.means.tolist()
-    assert sum(one != other for one, other in pairwise(leaders)) > 20
 
 
 test_what_is_refused = refused(

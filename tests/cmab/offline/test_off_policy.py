@@ -105,7 +105,6 @@ LOGS = {world: logged(world) for world in (alone, cascade, free)}
 TARGET, LOGGING = distribution(WANTED), distribution(SHOWN)
 
 
-@pytest.mark.parametrize("logging", [None, LOGGING], ids=["propensities", "logging"])
 @pytest.mark.parametrize(
     ("world", "unbiased"),
     [
@@ -114,11 +113,11 @@ TARGET, LOGGING = distribution(WANTED), distribution(SHOWN)
         (free, {"ips", "dr"}),
     ],
 )
-def test_expectations_are_the_truth_where_the_assumption_holds(world, unbiased, logging):
+def test_expectations_are_the_truth_where_the_assumption_holds(world, unbiased):
     """The mean over all rounds that may come, each as often as it is probable, is the expectation."""
     for method in ("ips", "dr", "iips"):
         model = guess if method == "dr" else None
-        found = off_policy_value(LOGS[world], TARGET, method, logging=logging, model=model)
+        found = off_policy_value(LOGS[world], TARGET, method, model=model)
         assert (abs(found.value - truth(world)) < 1e-12) == (method in unbiased), (method, found)
         assert found.weight_mean == pytest.approx(1.0, abs=1e-12)
         assert abs(found.weight_z) < 1e-9
@@ -178,8 +177,6 @@ def test_sets_have_no_order():
     )
     target = {frozenset("ab"): 0.5, frozenset("bc"): 0.5}
     assert off_policy_value(log, target).value == pytest.approx(1.5)
-    lists = {("a", "b"): 0.25, ("b", "a"): 0.25, ("c", "b"): 0.5}
-    assert off_policy_value(log, target, logging=lists).value == pytest.approx(1.5)
     with pytest.raises(ValueError, match="have tuples for an estimate by position"):
         off_policy_value(LOGS[alone], target, "iips")
 
@@ -242,8 +239,6 @@ test_what_a_log_cannot_say_is_refused = refused(
     (change(LOGS[alone], by_position=None), TARGET, {"method": "iips"}, r"by_position .* rounds 3, 5"),
     (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round;"),
     (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which are in no round at its"),
-    (LOGS[alone], A_THIRD, {"logging": LOGGING}, r"only super arms that logging may, got also \('a', 'd'\)"),
-    (LOGS[alone], LOGGING, {"logging": TARGET}, r"only super arms that logging may"),
     (LOGS[alone], {("a",): 1.0}, {"method": "iips"}, "as long as those of the log, 2"),
     (LOGS[alone], {("a", "b"): 0.9}, {}, "must sum to 1, got 0.9"),
     (LOGS[alone], {("a", "b"): 1.5, ("b", "a"): -0.5}, {}, r"must lie in \[0, 1\]"),

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.special import betaln, polygamma
 
-from cmab import CTS, AdaptiveCTS, Feedback, Session, simulate
+from cmab import CTS, AdaptiveCTS, Feedback, simulate
 from cmab.policies.adaptive import PRIOR_WEIGHTS, bounded_draw, pooled_dispersion, weight_of
 from cmab.policies.hierarchical import MEANS
 from instances import BernoulliArms, SemiBandit
-from instances.arms import BetaArms, EmpiricalArms
+from instances.arms import BetaArms
 from oracles import BruteForce, TopK
 
 A = np.outer(MEANS, PRIOR_WEIGHTS).ravel()
@@ -52,13 +52,6 @@ def test_the_posterior_of_the_prior_is_bayes_formula():
     for number, label in enumerate((-2, 5, 7)):
         own = label == LABELS
         np.testing.assert_allclose(grid(policy, state)[number], posterior(won[own], counts[own]), rtol=1e-9)
-
-
-def test_the_posterior_of_many_outcomes_does_not_underflow():
-    policy = AdaptiveCTS(TopK(12, 3))
-    state, arms, outcomes = played(policy, np.random.default_rng(1), rounds=2000)
-    won, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
-    np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts), atol=1e-9)
 
 
 def test_fractions_enter_the_prior_as_coins_of_their_mean():
@@ -210,25 +203,6 @@ def test_the_bound_of_a_new_arm_is_its_gittins_index(rounds, index):
     assert bounded_draw(1.0, 1.0, rounds / 3.0, 1e-6) == pytest.approx(1.0 - index, abs=0.012)
 
 
-def test_an_index_lies_between_the_draw_and_the_mean_and_approaches_the_draw():
-    rng = np.random.default_rng(1)
-    for _ in range(300):
-        a, b, s = 10.0 ** rng.uniform(-2.5, 4.0, 3)
-        theta, mean = rng.beta(a, b), a / (a + b)
-        indices = [bounded_draw(a, b, s * more, theta) for more in (1.0, 10.0, 1e4)]
-        distances = np.abs(np.array([mean, *indices, theta]) - mean)
-        assert (np.diff(distances) >= -1e-12).all()
-        assert all((index - mean) * (theta - mean) >= -1e-12 for index in indices)
-
-
-def test_the_first_choice_follows_from_the_costs_and_not_from_draws():
-    """A route of three arcs costs more than one of two arcs if nothing is known."""
-    oracle = BruteForce(50, [range(3), *([i, i + 1] for i in range(3, 49, 2))], sense="min")
-    policy = AdaptiveCTS(oracle)
-    state = policy.initial_state()
-    assert all(len(policy.select(state, np.random.default_rng(seed))) == 2 for seed in range(50))
-
-
 UNSEEN = {
     "motorway": ([[i] for i in range(10)] + [[10, 11, 12]], [0.4] * 10 + [0.04] * 3, "min"),
     "heavy item": ([list(range(i, i + 5)) for i in range(0, 30, 5)] + [[30]], [0.08] * 30 + [0.9], "max"),
@@ -248,17 +222,6 @@ def test_a_super_arm_of_unusual_arms_is_found(name):
     worth = [sum(np.array(means)[one]) for one in super_arms]
     gap = abs(worth[-1] - sorted(worth, reverse=sense == "max")[1])
     assert (lost < 0.5 * 2000 * gap).all()
-
-
-@pytest.mark.parametrize(("rounds", "is_found"), [(4, 0.0), (5, 1.0), (6, 0.0), (8, 0.0), (13, 1.0)])
-def test_arms_that_are_found_in_a_round_of_discovery_do_not_inherit_the_prior(rounds, is_found):
-    """The last arms come in a round which is of discovery or not, by the multiples of the golden ratio."""
-    policy = AdaptiveCTS(TopK(12, 3))
-    state = policy.initial_state()
-    for arms in [[0, 1, 2], [3, 4, 5], *[[0, 1, 2]] * (rounds - 3), [6, 7, 8]]:
-        policy.update(state, Feedback(arms, np.ones(3)))
-    assert state.memory[-13:-1].tolist() == [0.0] * 6 + [is_found] * 3 + [0.0] * 3
-    assert state.memory[-1] == 3.0
 
 
 @pytest.mark.parametrize("length", [3.0, 49.0, 103.0, 0.49, 1e6, 1e-100, 1e-170, 1e-300])
@@ -291,22 +254,6 @@ def test_outcomes_in_a_tenth_of_the_support_are_learned_as_fast():
     assert regret["CTS", "narrow"] > 5 * regret["AdaptiveCTS", "narrow"]
 
 
-def test_an_arm_that_looked_bad_at_first_is_found_again():
-    """The best arm failed four times, and the other one has 1,000 outcomes."""
-    policy, rng = AdaptiveCTS(TopK(2, 1)), np.random.default_rng(9)
-    state = policy.initial_state()
-    for outcome in [0.0] * 4:
-        policy.update(state, Feedback([0], [outcome]))
-    for outcome in [0.0, 1.0] * 500:
-        policy.update(state, Feedback([1], [outcome]))
-    plays = 0
-    for _ in range(3000):
-        arm = policy.select(state, rng)
-        policy.update(state, Feedback(arm, [float(rng.random() < (0.9 if arm[0] == 0 else 0.5))]))
-        plays += arm[0] == 0
-    assert plays > 1000
-
-
 def test_the_compiled_loop_is_taken():
     oracle = TopK(6, 2)
     result = simulate(
@@ -316,19 +263,3 @@ def test_the_compiled_loop_is_taken():
 
 
 # The default learner
-
-
-def test_an_oracle_alone_has_the_default_learner(tmp_path):
-    oracle = TopK(4, 2)
-    environment = SemiBandit(BernoulliArms([0.1, 0.2, 0.8, 0.9]), oracle)
-    alone, named = (simulate(given, environment, 200, rng=0) for given in (oracle, AdaptiveCTS(oracle)))
-    assert np.array_equal(alone.rewards, named.rewards)
-    session = Session(oracle, rng=0, support=(0.0, 5.0))
-    assert isinstance(session.policy, AdaptiveCTS) and session.policy.support == (0.0, 5.0)
-    assert Session(oracle, support=(-np.inf, np.inf)).policy.support == (0.0, 1.0)
-    session.tell(Feedback(session.ask(), [5.0, 0.0]))
-    session.save(tmp_path / "session")
-    again = Session.load(tmp_path / "session", oracle)
-    assert repr(again.policy) == repr(session.policy) and again.state.rounds == 1
-    wide = simulate(oracle, SemiBandit(EmpiricalArms([[0.0, 3.0]] * 4, (0.0, 3.0)), oracle), 10, rng=0)
-    assert wide.rewards[0, -1] >= 0.0

@@ -46,24 +46,6 @@ def test_geometric_resampling_is_unbiased_below_its_cap(oracle, gone):
     assert (np.abs(waits.mean(axis=0) - expected) <= 6 * error).all()
 
 
-@pytest.mark.parametrize(("sense", "lost"), [("max", [1.0, 0.0]), ("min", [0.0, 1.0])])
-def test_only_what_costs_is_estimated(sense, lost):
-    policy = FTPL(TopK(4, 2, sense=sense), horizon=100)
-    session = Session(policy, rng=0)
-    ticket = session.ask()
-    session.tell(Feedback(ticket, [0.0, 1.0]), ticket)
-    estimates = session.state.memory[list(ticket)]
-    assert ((estimates > 0) == np.array(lost, bool)).all()
-
-
-def test_rate_and_cap():
-    policy = FTPL(TopK(8, 2), horizon=1000)
-    entropy = np.log(4) + 1
-    assert policy.rate(1) == pytest.approx(np.sqrt(entropy / (2 * 8 * 1000)))
-    assert policy.cap(1) == np.ceil(np.sqrt(8000) / (np.e * np.sqrt(2 * entropy)))
-    assert FTPL(TopK(8, 2)).rate(1000) == policy.rate(1)
-
-
 def test_what_they_refuse():
     import networkx as nx
 

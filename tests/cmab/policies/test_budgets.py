@@ -1,10 +1,7 @@
 """Budgets of resources: never overspent, late, cancelled or resumed, and spent as the linear program says."""
 
-import copy
 import itertools
-import pickle
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -12,10 +9,7 @@ from scipy.optimize import linprog
 from cmab import (
     CUCB,
     Campaign,
-    Context,
     Feedback,
-    ForcedExploration,
-    GLRRestart,
     PrimalDualCUCB,
     Session,
     Ticket,
@@ -23,8 +17,8 @@ from cmab import (
 )
 from cmab.bounds import best_mixture
 from cmab.testing import check_policy
-from instances import BernoulliArms, BetaArms, GaussianArms, ResourceSemiBandit, SemiBandit
-from oracles import GraphicMatroid, Knapsack, ShortestPath, TopK
+from instances import BernoulliArms, BetaArms, ResourceSemiBandit
+from oracles import TopK
 
 ORACLE = TopK(4, k=2)
 USES = [BernoulliArms([0.9, 0.2, 0.6, 0.4]), BetaArms([1, 2, 3, 1], [3, 2, 1, 1])]
@@ -88,27 +82,6 @@ def test_budgets_are_never_overspent_in_random_runs():
     check_never_overspent(200, 0)
 
 
-@pytest.mark.parametrize(
-    "late", [{}, {"delay": 7}, {"batch": 5}, {"delay": lambda _, rng: int(rng.integers(9))}]
-)
-def test_what_simulate_spends(late):
-    spent = []
-
-    class Watched(ResourceSemiBandit):
-        def play(self, super_arm, rng):
-            feedback = super().play(super_arm, rng)
-            spent.append(feedback.costs.sum(axis=0))
-            return feedback
-
-    place = Watched(PLACE.arms, ORACLE, uses=USES, allowance=[0.4, 0.6])
-    result = simulate(learner(), place, 150, rng=0, **late)
-    left = np.array([40.0, 60.0]) - np.sum(spent, axis=0)
-    (told,) = result.budgets_left
-    assert (told <= left + 1e-9).all() and (told >= 0.0).all()
-    if not late:
-        assert told == pytest.approx(left) and told.min() < 2.0  # spent as far as a round might need
-
-
 def test_a_cancelled_ticket_counts_as_used_unless_told_otherwise():
     session = Session(PrimalDualCUCB(ORACLE, [9.0], horizon=20), rng=0)
     tickets = [session.ask() for _ in range(3)]
@@ -126,57 +99,6 @@ def test_a_cancelled_ticket_counts_as_used_unless_told_otherwise():
 
 
 # Resuming ---------------------------------------------------------------------------------------------------
-
-
-def test_sessions_and_journals_go_on_where_they_were(tmp_path):
-    rule = learner(30)
-    session, campaign = Session(rule, rng=0), Campaign(rule, tmp_path / "journal.db", rng=0)
-    coins = np.random.default_rng(0)
-    for t in range(40):
-        if t % 7 == 3:
-            session.save(tmp_path / "session.npz")
-            session = Session.load(tmp_path / "session.npz", learner(30))
-            campaign = Campaign(learner(30), tmp_path / "journal.db")
-            session = copy.deepcopy(pickle.loads(pickle.dumps(session)))
-        ticket, request = session.ask(), campaign.ask()
-        assert list(ticket) == list(request)
-        if t % 5 == 2:
-            continue  # never told
-        feedback = PLACE.play(ticket.super_arm, coins)
-        session.tell(feedback, ticket)
-        campaign.tell(feedback, request)
-    assert session.is_done and campaign.is_done
-    left, other = (one.policy.budgets_left(one.state) for one in (session, campaign))
-    assert left.tolist() == other.tolist()
-    assert session.state.prices.tolist() == campaign.state.prices.tolist()
-
-
-@pytest.mark.parametrize("fate", ["pending", "cancelled", "told"])
-@pytest.mark.parametrize(("names", "k"), [("abcd", 1), ("ab", 1), ("ab", 2), ("abcdef", 4), ("xyz", 3)])
-def test_what_was_asked_for_may_be_used_up_whatever_the_campaign_is_now(tmp_path, names, k, fate):
-    """A round at its worst is that of its own super arm: not of what is left of it, nor of another k."""
-
-    def begin(names, k):
-        rule = PrimalDualCUCB(TopK(len(names), k).named(list(names)), [20.0], horizon=50)
-        return Campaign(rule, tmp_path / "journal.db", rng=0, accept_changes=True)
-
-    campaign = begin("abcd", 4)
-    first, second = campaign.ask(), campaign.ask()
-    campaign.tell(Feedback([1, 3], [1.0, 0.0], costs=[[0.5], [0.25]]), first)  # the others count as 1
-    if fate == "cancelled":
-        campaign.cancel(second)
-    left = 20.0 - 2.75 - 4.0
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
-    campaign = begin(names, k)
-    assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
-    if fate == "told":
-        told = [names.index(name) for name in sorted(set("ab") & set(names))]
-        costs = np.zeros((len(told), 1)) if told else None
-        campaign.tell(Feedback(told, np.ones(len(told)), costs=costs), second.number)
-        left += len(told)
-        assert campaign.policy.budgets_left(campaign.state).tolist() == [left]
-    asked = sum(len(campaign.ask().names) for _ in range(30))
-    assert left - k < asked <= left
 
 
 def test_budgets_that_are_overspent_already_are_refused(tmp_path):
@@ -251,17 +173,6 @@ def test_with_budgets_that_never_bind_it_is_cucb():
     assert np.array_equal(free.rewards, plain.rewards)
 
 
-def test_of_two_roads_the_short_one_is_taken_as_often_as_its_tolls_can_be_paid():
-    roads = nx.DiGraph([(0, 3), (0, 1), (1, 3)])  # the first one is short, and costs a toll
-    oracle = ShortestPath(roads, 0, 3)
-    arms, tolls = BernoulliArms([0.2, 0.5, 0.5]), [BernoulliArms([0.9, 0.0, 0.0])]
-    place = ResourceSemiBandit(arms, oracle, uses=tolls)
-    rule = PrimalDualCUCB(oracle, [300.0], horizon=1000, radius_factor=0.3)
-    result = simulate(rule, place, 1000, checkpoints=[1000], rng=0)
-    counts = result.states[0].earned.counts
-    assert counts[0] + counts[1] > 950 and 0.3 < counts[0] / 1000 < 0.36  # 300 tolls of .9 are 333 rounds
-
-
 # What is refused --------------------------------------------------------------------------------------------
 
 
@@ -273,12 +184,6 @@ def test_budgets_that_are_none(budgets):
         PrimalDualCUCB(ORACLE, budgets, horizon=10)
 
 
-def test_no_other_rule_stands_before_one_with_budgets():
-    for around in (ForcedExploration, GLRRestart):
-        with pytest.raises(ValueError, match="policy must have no budgets"):
-            around(learner())
-
-
 def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
     session = Session(PrimalDualCUCB(ORACLE, [9.0], horizon=20), rng=0)
     ticket = session.ask()
@@ -288,46 +193,9 @@ def test_feedback_that_does_not_fit_the_budgets_changes_nothing():
     assert session.policy.budgets_left(session.state).tolist() == [7.0] and session.pending == (0,)
 
 
-def test_worlds_that_use_up_what_they_cannot():
-    with pytest.raises(ValueError, match=r"uses must be in \[0, 1\]"):
-        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[GaussianArms([0.5] * 4, 0.1)])
-    with pytest.raises(ValueError, match="uses must be Arms with 4 base arms each"):
-        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[BernoulliArms([0.5])])
-    with pytest.raises(ValueError, match="allowance"):
-        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=USES, allowance=[0.5])
-    with pytest.raises(ValueError, match="uses must have the arms of at least one resource"):
-        ResourceSemiBandit(BernoulliArms([0.5] * 4), ORACLE, uses=[])
-    plain = ResourceSemiBandit(PLACE.arms, ORACLE, uses=USES)
-    assert plain.optimum == SemiBandit(PLACE.arms, ORACLE).optimum
-
-
 # Beside other things ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_the_common_checks_pass_where_budgets_bind():
     check_policy(learner(60), PLACE)
-
-
-def test_only_what_is_there_is_bought():
-    session = Session(learner(), rng=0)
-    ticket = session.ask(Context(available=[False, True, True, True]))
-    assert 0 not in ticket
-    with pytest.raises(ValueError, match="context must have only available"):
-        session.ask(Context(values=np.ones(4)))
-
-
-@pytest.mark.parametrize("oracle", [Knapsack([1] * 4, 2), GraphicMatroid(nx.cycle_graph(4))], ids=repr)
-def test_other_families(oracle):
-    place = ResourceSemiBandit(PLACE.arms, oracle, uses=USES[:1], allowance=[0.5])
-    result = simulate(PrimalDualCUCB(oracle, [100.0], horizon=200, radius_factor=0.3), place, 200, rng=0)
-    assert 0.0 <= result.budgets_left[0][0] < 100.0
-
-
-def test_no_more_is_used_up_than_arms_can():
-    session = Session(PrimalDualCUCB(TopK(4, k=2), [10.0], horizon=100), rng=0)
-    ticket = session.ask()
-    with pytest.raises(ValueError, match=r"feedback.used must be at most 2, .* got \[50.0\]"):
-        session.tell(Feedback(ticket, [1.0, 0.0], used=[50.0]), ticket)
-    session.tell(Feedback(ticket, [1.0, 0.0], used=[2.0]), ticket)
-    assert session.policy.budgets_left(session.state).tolist() == [8.0]

@@ -14,7 +14,6 @@ from cmab import (
     LUCB1,
     Context,
     Greedy,
-    Oracle,
     RarelySwitchingCUCB,
     Session,
 )
@@ -102,37 +101,6 @@ def test_solve_within_is_brute_force_within(oracle):
     assert tried > 30
 
 
-class AnyHit(Oracle):
-    n_arms = 3
-
-    def solve(self, means, rng):
-        return np.array([np.argmax(means)])
-
-    def expected_reward(self, super_arm, means):
-        return float(means[super_arm].max())
-
-
-def test_oracles_that_cannot_do_without_say_so():
-    means = np.array([0.1, 0.9, 0.5])
-    assert AnyHit().solve_within(means, np.ones(3, bool), 0) == [1]
-    with pytest.raises(TypeError, match="AnyHit must define solve_within"):
-        AnyHit().solve_within(means, np.array([True, False, True]), 0)
-    with pytest.raises(TypeError, match="must define solve_constrained"):
-        Unconstrained().solve_within(means, np.array([True, False, True]), 0)
-    with pytest.raises(ValueError, match="available must be an array of 3 booleans"):
-        AnyHit().solve_within(means, np.array([1, 0, 1]), 0)
-
-
-class Unconstrained(TopK):
-    """A linear oracle that defines `solve` alone."""
-
-    solve_within = TopK.__mro__[1].solve_within
-    solve_constrained = TopK.__mro__[1].solve_constrained
-
-    def __init__(self):
-        super().__init__(3, 1)
-
-
 # What policies do with a context -----------------------------------------------------------------------
 
 
@@ -172,17 +140,6 @@ def test_index_policies_play_what_is_worth_most(sense):
         policy.select(state, rng, Context(values=[1, 1, -1, 1, 1]))
 
 
-def test_a_semi_bandit_is_worth_what_the_context_says():
-    place = SemiBandit(BernoulliArms(MEANS), ORACLE)
-    place.context = Context(values=[10, 0, 10, 1, 1], costs=[1, 0, 0, 0.5, 0])
-    assert place.expected_reward([0, 1]) == pytest.approx(10 * 0.2 - 1)
-    assert place.optimum == pytest.approx(2 - 1 + 1)
-    rewards = [place.play([0, 3], np.random.default_rng(seed)) for seed in range(20)]
-    for shown in rewards:
-        assert shown.reward == pytest.approx(10 * shown.outcomes[0] - 1 + shown.outcomes[1] - 0.5)
-    assert {float(outcome) for shown in rewards for outcome in shown.outcomes} == {0.0, 1.0}
-
-
 class OwnSelect(CUCB):
     def select(self, state, rng, context=None):
         refuse_parts(self, context)
@@ -212,25 +169,3 @@ def test_what_a_policy_does_not_understand_is_refused(policy, context, besides):
 
 
 # Sessions ----------------------------------------------------------------------------------------------
-
-
-def test_contexts_must_be_those_of_the_arms():
-    session = Session(CUCB(ORACLE), rng=0)
-    with pytest.raises(TypeError, match="context must be a Context"):
-        session.ask([True] * 5)
-    with pytest.raises(ValueError, match=r"context.available must have 5 rows, got shape \(4,\)"):
-        session.ask(within(np.ones(4, bool)))
-    with pytest.raises(ValueError, match=r"context\.features must have 5 rows"):
-        session.ask(Context(features=np.ones((2, 5))))
-
-
-class Insomniac(CUCB):
-    """Ignores what is available."""
-
-    def select(self, state, rng, context=None):
-        return super().select(state, rng)
-
-
-def test_super_arms_that_are_not_available_are_refused():
-    with pytest.raises(ValueError, match=r"must have available entries only, got also \[0\]"):
-        Session(Insomniac(ORACLE), rng=0).ask(within(np.arange(5) > 0))

@@ -3,15 +3,13 @@
 import inspect
 import math
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 
-import numpy as np
 import pytest
 from cases import EXPLORERS, POLICIES
 
-from cmab import LogRadius, Policy, validation
-from cmab.parameters import checked, integer, interval, ranges, real
-from oracles import TopK
+from cmab import LogRadius, validation
+from cmab.parameters import ranges
 
 MADE = [
     *(case.make(case.family(5, k=2)) for case in POLICIES),
@@ -81,33 +79,3 @@ def test_docstrings_say_the_declared_range(thing):
             # Where a formula overflows close to the end, the range begins a little above it.
             assert bounds["low"] == pytest.approx(float(low), abs=1e-99), told
             assert (opening == "(" and closing == ")") == bounds.get("inside", False) or float(low) == 0.0
-
-
-def test_a_rule_of_ones_own_is_checked():
-    @dataclass(frozen=True, eq=False)
-    class Own(Policy):
-        oracle: TopK
-        rate: float = field(default=0.5, metadata=real(0.0, lambda policy: policy.most))
-        most: float = field(default=1.0, metadata=real())
-        size: int = field(default=1, metadata=integer(1, optional=True))
-        ends: tuple = field(default=(0.0, 1.0), metadata=interval())
-        twice: int = field(default=2, metadata=checked(lambda name, value: 2 * int(value)))
-        plain: int = 0
-
-        def initial_state(self, rng=None):
-            return None
-
-        def select(self, state, rng, context=None):
-            return [0]
-
-        def update(self, state, feedback, ticket=None, rng=None):
-            pass
-
-    own = Own(TopK(3, 1), rate=np.float32(0.5), size=None, ends=[0, 2], plain=np.int8(100))
-    assert (own.rate, own.size, own.ends, own.plain * own.plain) == (0.5, None, (0.0, 2.0), 10_000)
-    assert type(own.rate) is float
-    with pytest.raises(ValueError, match=r"rate must be a finite number in \[0, 1\], got 1.5"):
-        Own(TopK(3, 1), rate=1.5)
-    with pytest.raises(ValueError, match="oracle must be an Oracle, got 3"):
-        Own(3)
-    assert Own(TopK(3, 1), rate=1.5, most=2.0).rate == 1.5

@@ -7,13 +7,11 @@ import networkx as nx
 import numpy as np
 import pulp
 import pytest
-from cases import ORACLES, paths
+from cases import paths
 
 from cmab import CUCB, ESCB, ArmStatistics, LinearOracle, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import BruteForce, GraphicMatroid, Matching, PuLPOracle, ShortestPath, TopK
-
-JOINT = [case for case in ORACLES if getattr(case.make(), "_can_solve_root", False)]
 
 
 def eastward(side):
@@ -143,13 +141,6 @@ def test_escb_plays_the_largest_index(sense):
     assert tuple(policy.select(stats, np.random.default_rng(0))) == best
     stats.counters[[1, 3]] = 0
     assert list(policy.select(stats, np.random.default_rng(0))) == [1, 3]
-
-
-def test_an_arm_in_no_super_arm_is_not_waited_for():
-    oracle = BruteForce(3, [[0], [1]])
-    run = simulate(ESCB(oracle), SemiBandit(BernoulliArms([0.1, 0.9, 0.5]), oracle), 200, rng=0)
-    assert run.states[0].counts[2] == 0
-    assert run.regret[0, -1] < 30
 
 
 @pytest.mark.slow

@@ -47,28 +47,6 @@ def test_draws_have_the_laws_of_the_posteriors(n_arms):
         assert ((draws > 0.0) & (draws < 1.0)).all()
 
 
-def test_draws_are_independent_of_their_neighbours():
-    """Ten rank correlations, each within 6.1 standard errors: a false alarm has probability 1e-8."""
-    ranks = [np.argsort(np.argsort(draws)) for draws in drawn_laws(MANY_ARMS)]
-    for rank in ranks:
-        assert abs(np.corrcoef(rank[1:], rank[:-1])[0, 1]) < 6.1 / (MANY_ARMS / len(LAWS)) ** 0.5
-
-
-def test_only_the_number_of_arms_decides_how_numbers_are_drawn():
-    """With one arm less, journals of version 0.1 continue, because all numbers are those of the generator."""
-    for n_arms in (3, MANY_ARMS - 1, MANY_ARMS):
-        policy, rng = CTS(TopK(n_arms, 1)), np.random.default_rng(6)
-        state = policy.initial_state()
-        state.counters[:3], state.means[:3] = (2, 3, 3), (1.0, 0.0, 1.0 / 3.0)
-        found = policy.indices(state, np.random.default_rng(6))
-        if n_arms < MANY_ARMS:
-            wanted = [rng.beta(3, 1), rng.beta(1, 4), rng.beta(2, 3), *rng.beta(1, 1, n_arms - 3)]
-        else:
-            first, second = np.exp(-rng.standard_exponential() / 3), np.exp(-rng.standard_exponential() / 4)
-            wanted = [first, 1.0 - second, rng.beta(2, 3), *rng.random(n_arms - 3)]
-        assert np.allclose(found, wanted, rtol=1e-12)
-
-
 def test_all_loops_draw_the_same_numbers():
     """Five rounds; also one prior of `HierarchicalCTS`, which is Thompson sampling bit for bit."""
     oracle, means = TopK(MANY_ARMS, 40), np.random.default_rng(1).random(MANY_ARMS)
@@ -102,19 +80,3 @@ def test_groups_with_small_means_are_learned(kind):
         draws = policy.indices(state, rng)[2::4]
         low, high = (1e-4, 4e-4) if n_arms == MANY_ARMS else (1e-3, 4e-3)
         assert (0.1 * low if kind is AdaptiveCTS else low) < draws.mean() < high
-
-
-@pytest.mark.parametrize("kind", [HierarchicalCTS, AdaptiveCTS])
-@pytest.mark.parametrize("n", [1, 31, 32, 33, 100])
-def test_outcomes_learned_together_are_learned_one_by_one(n, kind):
-    """The rules read the arms of several outcomes at once, which changes no number."""
-    policy, rng = kind(TopK(100, 1), np.arange(100) % 3), np.random.default_rng(n)
-    rule, together, single = policy.learning_rule(), policy.memory(), policy.memory()
-    for t in range(1, 4):
-        arms, outcomes = rng.permutation(100)[:n], rng.integers(0, 3, n) / 2.0
-        rule(arms, n, outcomes, t, policy._reals, together)
-        for i in range(n):
-            rule(arms[i : i + 1], 1, outcomes[i : i + 1], t, policy._reals, single)
-    size = len(together) - 101 if kind is AdaptiveCTS else len(together)  # it counts rounds with news as well
-    assert together[size - 100 : size].sum() == 3 * n
-    assert np.array_equal(together[:size], single[:size])

@@ -57,24 +57,6 @@ def test_each_exploration_finds_good_arms(exploration, sense):
     assert mean > 0.65 if sense == "max" else mean < 0.45
 
 
-def test_the_number_of_fits_is_logarithmic_and_memory_is_bounded():
-    sizes = []
-
-    class Counting(LeastSquares):
-        def fit(self, X, y, sample_weight=None):
-            sizes.append(len(X))
-            return super().fit(X, y, sample_weight)
-
-    played(ModelPolicy(ORACLE, Counting(), exploration="none", growth=0.5), 500)
-    assert len(sizes) <= 1 + np.log(1000 / 10) / np.log(1.5)
-    # A geometric series: all fits together cost at most 1 + 1 / growth = 3 times the last one.
-    assert sum(sizes) <= 3 * 1000
-    session, _ = played(ModelPolicy(ORACLE, LeastSquares(), members=2, max_rows=50), 200)
-    state = session.state
-    assert (state.fitted, state.seen) == (50, 400)
-    assert len(state.rows) <= 50 + 0.2 * 50 + 2
-
-
 @pytest.mark.parametrize("estimator", [LeastSquares(), Constant(), Coin()])
 def test_a_saved_session_continues_exactly(estimator, tmp_path):
     policy = ModelPolicy(ORACLE, estimator, members=3)
@@ -87,47 +69,6 @@ def test_a_saved_session_continues_exactly(estimator, tmp_path):
         assert np.array_equal(*tickets)
         for one, ticket in zip((session, loaded), tickets, strict=True):
             one.tell(Feedback(ticket, [1.0, 0.0]), ticket)
-
-
-def test_classifiers_learn_outcomes_between_0_and_1():
-    """The share of 1,000 labels has a standard deviation of at most 0.016; 0.1 is six of them."""
-    policy = ModelPolicy(TopK(2, 2), Coin(), np.eye(2), exploration="none")
-    session = Session(policy, rng=0)
-    for _ in range(500):
-        session.tell(Feedback(session.ask(), [0.2, 0.4]))
-    (model,) = policy._models(session.state)
-    assert abs(model.share - 0.3) < 0.1
-    assert set(session.state.outcomes) == {0.2, 0.4}
-
-
-def test_only_available_arms_are_predicted():
-    class Strict(LeastSquares):
-        def predict(self, X):
-            assert (X < 1.0).all()
-            return super().predict(X)
-
-    session, _ = played(ModelPolicy(ORACLE, Strict(), exploration="none"), 20)
-    rows = np.full((6, 3), 0.5)
-    rows[0] = 7.0
-    assert 0 not in session.ask(Context(features=rows, available=np.arange(6) > 0))
-
-
-def test_equal_predictions_are_ordered_at_random():
-    """A constant model: each of 6 arms is chosen in 1/3 of 3,000 rounds, six standard deviations."""
-    policy = ModelPolicy(ORACLE, Constant(), exploration="none")
-    session, _ = played(policy, 30)
-    rows, counts = np.eye(6, 3), np.zeros(6)
-    for seed in range(3000):
-        counts[policy.select(session.state, RNG(seed), Context(features=rows))] += 1
-    assert np.abs(counts / 3000 - 1 / 3).max() < 6 * np.sqrt(2 / 9 / 3000)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e9, -1e9])
-@pytest.mark.parametrize("huge", [0.0, 1e9])
-def test_an_offset_or_a_huge_number_does_not_make_others_equal(offset, huge):
-    policy = ModelPolicy(ORACLE, LeastSquares(), support=None, exploration="none")
-    values = offset + np.array([0.1, 0.5, 0.3, 0.9, 0.7, huge or 0.2])
-    assert np.argsort(policy._clipped(values)).tolist() == np.argsort(values).tolist()
 
 
 # Blends -------------------------------------------------------------------------------------------------
@@ -232,64 +173,6 @@ def test_after_a_failed_fit_the_last_good_models_are_used(fault):
     assert len(state.rows) <= 100 + 20 + 2
     assert "Broken" in policy.failure(state)
     assert rewards.mean() > 0.55
-
-
-class Unset(LeastSquares):
-    """It has parameters that cannot be read."""
-
-    def get_params(self):
-        raise RuntimeError("no parameters")
-
-    def set_params(self, **params):
-        return self
-
-
-class Erasing(LeastSquares):
-    """It overwrites the data that it is given."""
-
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
-        X *= 0.0
-        y *= 0.0
-        return self
-
-
-class Hidden:
-    """Has predictions only after its fit, and models of its own, as `StackingRegressor`."""
-
-    def __init__(self):
-        self.estimators = [LeastSquares()]
-
-    @property
-    def predict(self):
-        return self.model_.predict
-
-    def fit(self, X, y, sample_weight=None):
-        self.model_ = self.estimators[0].fit(X, y, sample_weight)
-
-
-def test_an_estimator_that_never_works_leaves_random_choices():
-    with pytest.warns(RuntimeWarning, match=r"Unset.*no parameters.*random super arms"):
-        session, _ = played(ModelPolicy(ORACLE, Unset()), 20)
-    assert session.state.seen == len(session.state.rows) == 40
-
-
-@pytest.mark.parametrize("estimator", [Erasing(), Hidden()])
-def test_odd_estimators_learn(estimator):
-    session, rewards = played(ModelPolicy(ORACLE, estimator, exploration="none"), 200)
-    assert session.state.rows.min() > 0.0
-    assert rewards[100:].mean() > 0.6
-
-
-def test_predictions_that_fail_are_named():
-    class Late(LeastSquares):
-        def predict(self, X):
-            return super().predict(X) if (X < 5).all() else np.full(len(X), np.nan)
-
-    session, _ = played(ModelPolicy(ORACLE, Late(), exploration="none"), 20)
-    with pytest.raises(ValueError, match=r"Late\.predict must return one finite number"):
-        session.ask(Context(features=np.full((6, 3), 9.0)))
-    assert len(session.ask(Context(features=np.zeros((6, 3))))) == 2
 
 
 class Locked(LeastSquares):

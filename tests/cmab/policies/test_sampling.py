@@ -1,6 +1,5 @@
 """Thompson sampling beyond independent Beta draws, and forced exploration: against plain numpy and scipy."""
 
-import networkx as nx
 import numpy as np
 import pytest
 from refusals import refused
@@ -8,25 +7,19 @@ from scipy.special import betaincinv, betaln
 
 from cmab import (
     CTS,
-    CUCB,
     LUCB1,
     ArmStatistics,
-    Context,
     Feedback,
     ForcedExploration,
     GaussianCTS,
     Greedy,
     HierarchicalCTS,
-    Session,
     simulate,
 )
 from cmab.bounds.beta import beta_quantile
 from instances import BernoulliArms, SemiBandit
 from oracles import (
-    DirectedGraph,
-    ShortestPath,
     TopK,
-    in_degree_groups,
 )
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 12))
@@ -184,21 +177,6 @@ def test_one_point_is_thompson_sampling_bit_for_bit():
         assert np.array_equal(one.means, other.means) and np.array_equal(one.counters, other.counters)
 
 
-def test_points_are_drawn_as_often_as_they_are_likely():
-    """Arms with heavy priors tell the point: 2,000 draws, a false alarm in 10,000 at 4 standard errors."""
-    policy = HierarchicalCTS(TopK(4, 1), means=[0.2, 0.5, 0.8], weights=[1e9])
-    state = policy.initial_state()
-    policy.update(state, Feedback([0], [1.0]))
-    draws, rng = (
-        np.array([policy.indices(state, rng) for rng in map(np.random.default_rng, range(2000))]),
-        None,
-    )
-    assert rng is None and np.ptp(draws, axis=1).max() < 1e-3
-    expected = np.array([0.2, 0.5, 0.8]) / 1.5
-    shares = [(np.abs(draws[:, 0] - mean) < 0.01).mean() for mean in (0.2, 0.5, 0.8)]
-    assert np.abs(shares - expected).max() < 4 * np.sqrt(0.25 / 2000)
-
-
 test_wrong_parameters_are_refused = refused(
     (lambda oracle: GaussianCTS(oracle, support=None), "sigma must be given if support is None"),
     (lambda oracle: HierarchicalCTS(oracle, [1, 2]), "groups must be 12 integers"),
@@ -233,18 +211,6 @@ def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
         assert result.states[0].counts[0] == horizon
 
 
-def test_exchanges_leave_super_arms_feasible_and_available():
-    oracle, rng = TopK(6, 2), np.random.default_rng(0)
-    policy = ForcedExploration(CTS(oracle), c=100.0, form="last")
-    state = policy.initial_state(rng)
-    available = np.array([True, True, False, True, True, False])
-    for _ in range(50):
-        chosen = policy.select(state, rng, Context(available=available))
-        assert len(set(chosen.tolist())) == 2 and available[chosen].all()
-    with pytest.raises(ValueError, match="form must be 'oracle' unless"):
-        ForcedExploration(CTS(ShortestPath(nx.path_graph(4, nx.DiGraph()), 0, 3)), form="last")
-
-
 def test_rules_that_count_no_rounds_are_refused():
     class Blind(Greedy):
         def initial_state(self, rng=None):
@@ -254,44 +220,3 @@ def test_rules_that_count_no_rounds_are_refused():
         ForcedExploration(Blind(TopK(3, 1)))
     with pytest.raises(TypeError, match="policy must have an oracle"):
         ForcedExploration(LUCB1(3, 1, delta=0.1))
-
-
-def test_groups_are_floors_of_logarithms_of_in_degrees():
-    rng = np.random.default_rng(0)
-    graph = DirectedGraph(rng.integers(0, 50, 400), rng.integers(50, 80, 400), n_nodes=80)
-    degrees = np.bincount(graph.heads, minlength=80)[graph.heads]
-    assert np.array_equal(in_degree_groups(graph), np.floor(np.log2(degrees)))
-
-
-@pytest.mark.parametrize("form", ["oracle", "last"])
-def test_a_context_is_refused_in_exploring_rounds_too(form):
-    policy = ForcedExploration(CUCB(TopK(6, 2)), c=100.0, form=form)
-    with pytest.raises(ValueError, match="features"):
-        Session(policy, rng=0).ask(Context(features=np.ones((6, 2))))
-
-
-@pytest.mark.parametrize(
-    "wrap", [lambda policy: policy, lambda policy: ForcedExploration(policy, form="last")]
-)
-@pytest.mark.parametrize(
-    ("changed", "is_refused"),
-    [
-        ({"groups": [1, 1, 1, 0, 0, 0]}, True),
-        ({"weights": [2.0, 8.0, 32.0, 128.0]}, True),
-        ({"estimate": "mean"}, False),
-    ],
-)
-def test_what_a_memory_was_learned_with_stays(wrap, changed, is_refused, tmp_path):
-    """Log weights of other groups or points say nothing of these: they went over in silence."""
-    oracle, usual = TopK(6, 2), {"groups": [0, 0, 0, 1, 1, 1]}
-    session = Session(wrap(HierarchicalCTS(oracle, **usual)), rng=0)
-    for _ in range(5):
-        ticket = session.ask()
-        session.tell(Feedback(ticket.super_arm, np.ones(2)))
-    session.save(tmp_path / "s")
-    other = wrap(HierarchicalCTS(oracle, **(usual | changed)))
-    if is_refused:
-        with pytest.raises(ValueError, match="on which its memory depends"):
-            Session.load(tmp_path / "s", other, accept_changes=True)
-    else:
-        assert Session.load(tmp_path / "s", other, accept_changes=True).state.rounds == 5

@@ -5,9 +5,9 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from cases import EXPLORERS, GROWING, POLICIES
+from cases import GROWING, POLICIES
 
-from cmab import EpsilonGreedy, Feedback, Session
+from cmab import EpsilonGreedy
 from oracles import Matching, TopK, UniformMatroid
 
 SEEDS = range(60)
@@ -55,25 +55,6 @@ def test_exact_oracles_see_the_difference(family):
     """At most 9 (2/3)^60 = 3e-10 that an arm is missed: each is in a third of the super arms."""
     chosen, _ = first_choices(lambda: EpsilonGreedy(FAMILIES[family](), 0.0))
     assert set().union(*chosen) == set(range(FAMILIES[family]().n_arms))
-
-
-@pytest.mark.parametrize("case", EXPLORERS, ids=lambda case: case.name)
-def test_an_explorer_begins_with_all_arms(case):
-    explorer, rng = case.make(), np.random.default_rng(0)
-    state = explorer.initial_state(rng)
-    assert explorer.select(state, rng).tolist() == list(range(explorer.n_arms))
-
-
-def test_ties_among_the_arms_that_are_left_are_broken_too():
-    """After two of eight arms the next two are any of six: each is missed with probability (2/3)^60."""
-    following = []
-    for seed in SEEDS:
-        session = Session(EpsilonGreedy(TopK(8, 2), 0.0), rng=seed)
-        first = session.ask()
-        session.tell(Feedback(first, [0.0, 0.5]))
-        following.append(set(session.ask().super_arm.tolist()) - set(first.super_arm.tolist()))
-    assert set().union(*following) == set(range(8))
-    assert all(len(arms) == 2 for arms in following)
 
 
 SUPPORTS = [

@@ -103,7 +103,9 @@ def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
 
 
 def test_sessions_end(page, spring, monkeypatch):
-    from cmab.campaign.page.access import WebSession, time
+    import time
+
+    from cmab.campaign.page.access import WebSession
 
     now, clock = [0.0], time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: clock() + now[0])
