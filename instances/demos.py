@@ -160,10 +160,9 @@ def influence(options: Options) -> Iterator[str]:
         f"{graph.n_nodes:,} people, {graph.n_arcs:,} directed ties; {k} {'is' if k == 1 else 'are'} asked in"
         f" each of {rounds:,} rounds; {len(learners)} learners play {options.replications} times"
     )
-    early = range(1, min(rounds, _EARLY[-1]) + 1)
-    ends = np.unique([*early, *_blocks(rounds), max(1, 9 * rounds // 10)])
+    ends = np.unique([*range(1, min(rounds, _EARLY[-1]) + 1), *_blocks(rounds), max(1, 9 * rounds // 10)])
     settings: Any = {"replications": options.replications, "rng": options.seed, "n_jobs": options.jobs}
-    settings |= {"checkpoints": ends}
+    settings["checkpoints"] = ends
     found = {name: simulate(policy, place, rounds, **settings) for name, policy in learners.items()}
     fixed = comparators(place, k, options.seed)
     # The last round may have explored, so the people are those of the learned means.
@@ -236,11 +235,7 @@ def report(found: Simulation, best: IntArray, fixed: Fixed, place: IndependentCa
     """Yield the recommended people, the comparison with the best connected, and the first rounds in words."""
     graph, (mean, error) = place.graph, _late_mean(found)
     optimum, (connected, names) = float(place.optimum), fixed[CONNECTED]
-    digits = 1 if optimum < 1_000 else 0
-
-    def shown(value: float) -> str:
-        return f"{value:,.{digits}f}"
-
+    shown = f"{{:,.{1 if optimum < 1_000 else 0}f}}".format
     # Names may contain commas, so semicolons separate them.
     yield f"Ask these people: {'; '.join(str(graph.label(node)) for node in best)}"
     yield (
@@ -264,7 +259,6 @@ def report(found: Simulation, best: IntArray, fixed: Fixed, place: IndependentCa
 _COLUMNS = (
     "people reached  mean expected number in the last 10 % of the rounds, with its standard error",
     "% of best       this mean in percent of what the best known people reach",
-    "Best connected  the people with the most ties, with or without degree discounts",
 )
 
 

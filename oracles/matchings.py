@@ -19,7 +19,7 @@ from cmab.validation import check_flag, integer, one_of, shown
 from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
-from oracles.programs import FeasibleSet, PuLPOracle, check_solver, scaled, value_of
+from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
 
 
 @kernel
@@ -236,15 +236,13 @@ class Matching(PuLPOracle, GraphOracle):
         or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
         2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
         is 1 to 200 times faster, with the largest gain on graphs with many odd cycles. ``"auto"`` uses
-        ``"pulp"`` if a `solver` is given. Otherwise it uses the first supported method of ``"assignment"``,
-        ``"blossom"`` and ``"pulp"``. If several matchings are optimal, different methods may return different
-        ones.
+        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
+        optimal, different methods may return different ones.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
     gap : float
     time_limit : float, optional
     node_limit : int, optional
-    solver : a PuLP solver, optional
     on_limit : {"raise", "best"}
         As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
         With ``time_limit=0``, a call of any method adds edges greedily, in order of their means; its
@@ -276,7 +274,6 @@ class Matching(PuLPOracle, GraphOracle):
         gap: float = 0.0,
         time_limit: float | None = None,
         node_limit: int | None = None,
-        solver: Any = None,
         on_limit: OnLimit = "raise",
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
@@ -293,7 +290,7 @@ class Matching(PuLPOracle, GraphOracle):
         self.sense = one_of("sense", sense, ("max", "min"))
         self._room = _capacities(graph, self._nodes, capacity)
         is_plain = bool((self._room == 1).all())
-        self._way = method if method != "auto" else "blossom" if is_plain and solver is None else "pulp"
+        self._way = method if method != "auto" else "blossom" if is_plain else "pulp"
         if self._way != "pulp" and not is_plain:
             raise ValueError(f"capacity must be 1 for method={method!r}, got {shown(self._room.tolist())}")
         side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
@@ -308,12 +305,12 @@ class Matching(PuLPOracle, GraphOracle):
             raise ValueError(no_matching)
         greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
         if self._way != "pulp":
-            self.n_arms, self.solver = len(self.edges), check_solver(solver)
+            self.n_arms = len(self.edges)
             self._set_limits(limits)
             self.alpha = greedy_ratio if self._may_stop_early else 1.0
             return
         try:
-            self._begin(self._degrees(), self.sense, limits, solver)
+            self._begin(self._degrees(), self.sense, limits)
             self.alpha = greedy_ratio if self.time_limit == 0.0 else self.alpha
         except ValueError as error:
             if not self.perfect or "feasible" not in str(error):

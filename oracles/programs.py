@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -136,8 +135,7 @@ def import_highs() -> Any:
         raise ImportError(
             "highspy must be importable for PuLPOracle and Matching: python -m pip install highspy. If it is "
             "installed, another package (such as OR-tools) has loaded its own HiGHS in this process, and the "
-            "two cannot share a process, in either order. Use OR-tools in another process, or pass a solver "
-            f"that runs as a separate program, such as solver=pulp.COIN_CMD(). ({error})"
+            f"two cannot share a process, in either order. Use OR-tools in another process. ({error})"
         ) from error
     return highspy
 
@@ -303,11 +301,6 @@ class Program:
         return Outcome("stopped", values, np.inf)
 
 
-# A PuLP solver is the user's object and keeps state while it runs. Several oracles may share it.
-_ONE_AT_A_TIME = threading.RLock()
-_SOLVED, _INFEASIBLE, _OPTIMAL, _FOUND = 1, -1, 1, 2
-
-
 def check_model(problem: Any, variables: Any) -> list[Any]:
     """Return `variables` as a list; raise ``ValueError`` unless `problem` and `variables` are from PuLP."""
     if not all(hasattr(problem, name) for name in ("variables", "constraints", "sense")):
@@ -319,17 +312,6 @@ def check_model(problem: Any, variables: Any) -> list[Any]:
         hint = "; pass list(variables.values())" if isinstance(variables, Mapping) else ""
         raise ValueError(f"variables must be a sequence of PuLP variables, got {shown(variables)}{hint}")
     return arms
-
-
-def check_solver(solver: Any) -> Any:
-    """Return `solver`; raise ``ValueError`` unless it is None or a PuLP solver."""
-    is_one = callable(getattr(solver, "actualSolve", None)) and not isinstance(solver, type)
-    if solver is not None and not is_one:
-        raise ValueError(
-            f"solver must be a PuLP solver such as pulp.COIN_CMD(msg=False), got {shown(solver)}; "
-            "pulp.getSolver(name) returns one"
-        )
-    return solver
 
 
 def is_maximised(problem: Any) -> bool:
@@ -393,69 +375,6 @@ def _all_variables(problem: Any, variables: Sequence[Any]) -> list[Any]:
     return every + free
 
 
-def solve_by_pulp(
-    feasible: FeasibleSet, costs: FloatArray, sense: Sense, fixed: Mapping[int, float], solver: Any
-) -> Outcome:
-    """Solve the model with the user's solver; PuLP 3 returns a status, PuLP 4 an object with a status."""
-    import pulp
-
-    with _ONE_AT_A_TIME:
-        problem, columns = _rebuild(feasible, scaled(costs)[0], sense, fixed)
-        try:
-            outcome = problem.solve(solver)
-        except (pulp.PulpError, AttributeError, OSError) as error:
-            raise SolverError(f"solver {solver!r} could not run: {error}") from error
-        status, found, is_proven = _ending(problem, outcome)
-        if status == _INFEASIBLE:
-            return Outcome("infeasible", None, np.inf)
-        # Different PuLP solvers report different bounds after a stop, so use none.
-        unknown = np.inf if sense == "max" else -np.inf
-        if not found:
-            return Outcome("stopped", None, unknown)
-        values = np.array([column.value() for column in columns], np.float64)
-    if not is_proven:
-        return Outcome("stopped", values, unknown)
-    with np.errstate(over="ignore"):
-        return Outcome("optimal", values, float(costs @ np.where(feasible.integral, np.rint(values), values)))
-
-
-def _ending(problem: Any, outcome: Any) -> tuple[int, bool, bool]:
-    """Return the status, whether there are values, and whether these are proven optimal."""
-    status = int(getattr(outcome, "status", outcome))
-    if hasattr(outcome, "has_solution"):  # PuLP 4
-        return status, outcome.has_solution, status == _SOLVED and outcome.has_solution
-    # PuLP 3 calls an incumbent at a time limit optimal; only sol_status shows the difference.
-    solution = getattr(problem, "sol_status", _OPTIMAL)
-    return status, status == _SOLVED or solution == _FOUND, status == _SOLVED and solution == _OPTIMAL
-
-
-def _rebuild(
-    feasible: FeasibleSet, costs: FloatArray, sense: Sense, fixed: Mapping[int, float]
-) -> tuple[Any, list[Any]]:
-    """Return a PuLP model of the arrays (arrays can be pickled, models cannot) and its variables."""
-    import pulp
-
-    problem = pulp.LpProblem("oracle", pulp.LpMaximize if sense == "max" else pulp.LpMinimize)
-    columns = []
-    for i in range(feasible.n_columns):
-        ends = (fixed.get(i, feasible.lower[i]), fixed.get(i, feasible.upper[i]))
-        low, high = (None if np.isinf(end) else float(end) for end in ends)
-        kind: Any = "Integer" if feasible.integral[i] else "Continuous"
-        columns.append(problem.add_variable(f"c{i}", lowBound=low, upBound=high, cat=kind))
-    for r, (low, high) in enumerate(zip(feasible.row_lower, feasible.row_upper, strict=True)):
-        row = slice(feasible.starts[r], feasible.starts[r + 1])
-        terms = zip(feasible.columns[row], feasible.coefficients[row], strict=True)
-        expression = pulp.lpSum(float(value) * columns[column] for column, value in terms)
-        if low == high:
-            problem += expression == float(low)
-        elif np.isinf(low):
-            problem += expression <= float(high)
-        else:
-            problem += expression >= float(low)
-    problem.setObjective(pulp.lpSum(float(c) * x for c, x in zip(costs, columns, strict=True)))
-    return problem, columns
-
-
 _CHOSEN = 0.5
 _UNLIMITED = Limits()
 
@@ -494,10 +413,6 @@ class PuLPOracle(AnytimeOracle):
     node_limit : int, optional
         The largest number of nodes of branch and bound in a call. Unlike `time_limit`, it gives the same
         answer on every machine. With 0, branch and bound stops after the first node.
-    solver : a PuLP solver, optional
-        A solver that solves the model in each call instead of HiGHS, for example
-        ``pulp.COIN_CMD(msg=False, timeLimit=5)``. It processes one call at a time, with its own tolerances.
-        The other limits do not apply to it.
     on_limit : {"raise", "best"}
         The behaviour of `solve` at a limit: raise an error, or return the best super arm found. If a limit is
         given, the second option has no approximation ratio in advance, so `alpha` is ``nan``. Each call has
@@ -510,10 +425,10 @@ class PuLPOracle(AnytimeOracle):
         If an argument is out of range, if a variable is not binary, not in the model or repeated, or if the
         model is infeasible.
     SolverError
-        In a call, if the solver is missing or stops without a proven optimum (within `gap`) and `on_limit`
-        does not allow this.
+        In a call, if a limit ends the search without a proven optimum (within `gap`) and `on_limit` is
+        ``"raise"``.
     ImportError
-        If highspy cannot be imported and no `solver` is given.
+        If highspy cannot be imported.
 
     Examples
     --------
@@ -543,7 +458,6 @@ class PuLPOracle(AnytimeOracle):
         gap: float = 0.0,
         time_limit: float | None = None,
         node_limit: int | None = None,
-        solver: Any = None,
         on_limit: OnLimit = "raise",
     ) -> None:
         variables = check_model(problem, variables)
@@ -552,7 +466,7 @@ class PuLPOracle(AnytimeOracle):
         of_model: Sense = "max" if is_maximised(problem) else "min"
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         try:
-            self._begin(feasible, of_model if sense is None else sense, limits, solver)
+            self._begin(feasible, of_model if sense is None else sense, limits)
         except ValueError as error:
             if "feasible" not in str(error):
                 raise
@@ -565,7 +479,6 @@ class PuLPOracle(AnytimeOracle):
         feasible: FeasibleSet,
         sense: Sense,
         limits: Limits = _UNLIMITED,
-        solver: Any = None,
         *,
         largest: IntArray | None = None,
         max_size: int | None = None,
@@ -577,16 +490,11 @@ class PuLPOracle(AnytimeOracle):
         """
         self._set, self.n_arms = feasible, len(feasible.arms)
         self.sense = one_of("sense", sense, ("max", "min"))
-        self.solver = check_solver(solver)
         self._set_limits(limits)
         if largest is None:
             self._largest, self._max_size = self._largest_super_arm()
         else:
             self._largest, self._max_size = largest, self.n_arms if max_size is None else max_size
-
-    @property
-    def _may_stop_early(self) -> bool:
-        return super()._may_stop_early or (self.solver is not None and self.on_limit == "best")
 
     def _largest_super_arm(self) -> tuple[IntArray, int]:
         """Return a large super arm and a bound on the size of all; raise if there is no super arm."""
@@ -685,17 +593,14 @@ class PuLPOracle(AnytimeOracle):
         fixed: Mapping[int, float] | None = None,
         seconds: float | None = None,
     ) -> Outcome:
-        """Solve by the user's solver, or by HiGHS."""
-        if self.solver is not None:
-            return solve_by_pulp(self._set, costs, sense, fixed or {}, self.solver)
+        """Solve by HiGHS."""
         with Clock(seconds) as clock:
             return Program(self._set, clock, self.gap, self.node_limit).solve(costs, sense, fixed)
 
     def _stopped(self) -> str:
-        who = "HiGHS" if self.solver is None else f"solver {self.solver!r}"
         return (
-            f"{who} must prove an optimum, got to its time limit or node limit first; raise the limit,"
-            " or write on_limit='best' for the best super arm found; see solve_certified for its bound"
+            "HiGHS must prove an optimum, got to its time limit or node limit first; raise the limit, or"
+            " write on_limit='best' for the best super arm found; see solve_certified for its bound"
         )
 
     def _costs(self, means: FloatArray) -> FloatArray:

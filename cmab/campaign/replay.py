@@ -134,13 +134,6 @@ class Translation:
             others = [text for text in others if not text.startswith(follow)]
         return list(dict.fromkeys(words)) + others
 
-    @property
-    def has_ties(self) -> bool:
-        """Whether the base arms are ties from entries of super arms."""
-        own = self.arms.own
-        is_pairs = own != self.choices.own and all(isinstance(arm, tuple) and len(arm) > 1 for arm in own)
-        return is_pairs and all(arm[0] in self.choices.number for arm in own)  # type: ignore[index]
-
     # Random numbers: each call has its own, which depend on the seed and on the place of the call only.
 
     def generator(self, number: int, salt: int = 0, purpose: int = _CHOOSING) -> np.random.Generator:

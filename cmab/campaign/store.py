@@ -309,26 +309,24 @@ class Store:
 
     # Writing.
 
-    def create(self, event: Event) -> bool:
-        """Create the campaign with its first event; return False if another process did."""
+    def create(self, event: Event) -> None:
+        """Create the campaign with its first event, unless another process does."""
         if self.is_sqlite:
             Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
         made: list[Any] = [CreateTable(table, if_not_exists=True) for table in _schema.sorted_tables]
         made += [CreateIndex(index, if_not_exists=True) for index in _events.indexes]
         statements = [str(one.compile(dialect=self._engine.dialect)) for one in made]
-        insert = f"INSERT INTO cmab_campaigns (name, format) VALUES (?, ?) {_UNLESS} RETURNING id"
+        insert = f"INSERT INTO cmab_campaigns (name, format) VALUES (?, ?) {_UNLESS}"
+        own = "(SELECT id FROM cmab_campaigns WHERE name = ?)"
+        first = f"{_INTO} VALUES ({own}, {', '.join('?' for _ in _NAMES[1:])}) {_UNLESS}"
 
-        def work(cursor: Any) -> bool:
+        def work(cursor: Any) -> None:
             for statement in statements:
                 cursor.execute(statement)
-            with _transaction(cursor):
-                row = next(iter(cursor.execute(self._marked(insert), (self.name, FORMAT)).fetchall()), None)
-                if row is not None:
-                    self.id = row[0]
-                    self._insert(cursor, [event])
-            return row is not None
+            values = self.name, *self._values(event)[1:]
+            self._stored(cursor, [], (insert, (self.name, FORMAT)), (first, values))
 
-        return self._call(work)
+        self._call(work)
 
     def append(self, events: Sequence[Event]) -> bool:
         """Add events with their expected, consecutive numbers, all or none; return False if overtaken."""
@@ -340,9 +338,7 @@ class Store:
                 return events[-1] in self._after(cursor, events[-1].number - 1)
             if is_one:
                 return bool(cursor.execute(statement, given).rowcount == 1)
-            with _transaction(cursor) as transaction:
-                transaction.is_kept = self._insert(cursor, events)
-            return transaction.is_kept
+            return self._stored(cursor, events)
 
         is_added = self._call(work)
         self.overtaken += not is_added
@@ -390,33 +386,26 @@ class Store:
 
     def forget(self, bodies: Mapping[int, dict[str, Any]], event: Event) -> bool:
         """Replace the bodies of some events, and add the event that says so; return False if overtaken."""
-        change = self._marked("UPDATE cmab_events SET body = ? WHERE campaign = ? AND number = ?")
+        change = "UPDATE cmab_events SET body = ? WHERE campaign = ? AND number = ?"
+        changes = [(change, (_encode(body), self.id, number)) for number, body in bodies.items()]
 
         def work(cursor: Any) -> bool:
             if self.is_sqlite:
                 cursor.execute("PRAGMA secure_delete = ON").fetchall()
-            with _transaction(cursor) as transaction:
-                transaction.is_kept = self._insert(cursor, [event])
-                for number, body in bodies.items():
-                    cursor.execute(change, (_encode(body), self.id, number))
-            if self.is_sqlite and transaction.is_kept:  # the log of SQLite has the former name, too
+            is_kept = self._stored(cursor, [event], *changes)
+            if self.is_sqlite and is_kept:  # the log of SQLite has the former name, too
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return transaction.is_kept
+            return is_kept
 
         return self._call(work)
 
     def keep_snapshot(self, number: int, data: bytes) -> None:
         """Store a snapshot, and drop all but this one and the one before."""
-        before = [one for one in self.snapshots() if one < number][:1]
-        drop = self._marked("DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?")
-        insert = self._marked("INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)")
-
-        def work(cursor: Any) -> None:
-            with _transaction(cursor):
-                cursor.execute(drop, (self.id, number, *(before or [0])))
-                cursor.execute(insert, (self.id, number, data))
-
-        self._call(work)
+        before = [one for one in self.snapshots() if one < number][:1] or [0]
+        drop = "DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?"
+        insert = "INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)"
+        changes = (drop, (self.id, number, *before)), (insert, (self.id, number, data))
+        self._call(lambda cursor: self._stored(cursor, [], *changes))
 
     def _marked(self, statement: str) -> str:
         """Return a statement with the marks of the driver for parameters."""
@@ -430,10 +419,21 @@ class Store:
         query = self._marked(f"{_FIND} AND number > ? ORDER BY number")
         return list(map(self._event, cursor.execute(query, (self.id, number)).fetchall()))
 
-    def _insert(self, cursor: Any, events: Sequence[Event]) -> bool:
-        """Insert events in a transaction; return whether all of them had free numbers."""
-        cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
-        return bool(cursor.rowcount == len(events))
+    def _stored(self, cursor: Any, events: Sequence[Event], *more: tuple[str, tuple[Any, ...]]) -> bool:
+        """Insert events and run further statements in one transaction, if the numbers are free."""
+        cursor.execute("BEGIN")
+        try:
+            if events:
+                cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
+            is_kept = not events or bool(cursor.rowcount == len(events))
+            for statement, given in more if is_kept else ():
+                cursor.execute(self._marked(statement), given)
+        except BaseException:
+            with suppress(Exception):  # a lost connection has no transaction to take back
+                cursor.execute("ROLLBACK")
+            raise
+        cursor.execute("COMMIT" if is_kept else "ROLLBACK")
+        return is_kept
 
     def _values(self, event: Event) -> tuple[Any, ...]:
         return (self.id, *event[:-1], _encode(event.body))
@@ -492,26 +492,6 @@ class Store:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
         if not is_busy and (not is_away or left <= 0.0):
             raise StoreUnreachableError(f"{reason}; check the address, the server and its rights") from error
-
-
-class _Transaction:
-    """Whether a transaction is to be kept at its end."""
-
-    is_kept = True
-
-
-@contextmanager
-def _transaction(cursor: Any) -> Iterator[_Transaction]:
-    """Run a block in a transaction of a connection that otherwise commits each statement."""
-    cursor.execute("BEGIN")
-    transaction = _Transaction()
-    try:
-        yield transaction
-    except BaseException:
-        with suppress(Exception):  # a lost connection has no transaction to take back
-            cursor.execute("ROLLBACK")
-        raise
-    cursor.execute("COMMIT" if transaction.is_kept else "ROLLBACK")
 
 
 def _durable(connection: Any, _: Any) -> None:

@@ -106,7 +106,7 @@ def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
         last=max((row["at"] for row in reports), default=None),
         n_arms=len(of.arms.own),
         learned=tuple(sorted(learned, key=lambda arm: (-arm.seen, -arm.mean))),
-        noun="ties" if of.has_ties else "base arms",
+        noun=of.arms.plural,
     )
 
 

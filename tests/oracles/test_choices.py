@@ -9,7 +9,7 @@ import pytest
 from refusals import refused
 from scipy import stats
 
-from cmab import CTS, MNLUCB, ArmStatistics, Campaign, Context, Feedback
+from cmab import CTS, MNLUCB, ArmStatistics, Campaign
 from instances import MultinomialLogit
 from oracles import Assortment, TopK
 
@@ -134,32 +134,3 @@ test_what_is_no_choice_is_refused = refused(
     (lambda: MNLUCB(TopK(3, 1), max_attraction=math.inf), "max_attraction must"),
     (lambda: MNLUCB(None), "oracle must be an Oracle, got None"),
 )
-
-
-def test_in_the_midst_of_an_epoch_what_is_left_is_chosen_by_all_purchases():
-    """Items 0 and 1 are in play; once 0 is gone, the offer is the best of the attractions as they are now."""
-    shop = Assortment([1.0, 1.0, 0.9, 0.2], k=2)
-    policy, context = MNLUCB(shop, log_factor=0.5), Context(available=[False, True, True, True])
-    state = policy.initial_state()
-    for arms, outcomes in (([0, 1], [0.0, 0.0]), ([2, 3], [0.0, 0.0]), ([1], [1.0])):
-        policy.update(state, Feedback(arms, outcomes))
-    at_start = policy.attractions(state)
-    for _ in range(3):
-        policy.update(state, Feedback([1], [1.0]))
-    v = policy.attractions(state)
-    assert (v >= at_start).all() and state.epochs == 2
-    pairs = [some for size in (1, 2) for some in combinations([1, 2, 3], size)]
-    best = max(pairs, key=lambda some: revenue(some, shop.revenues, v))
-    assert policy.select(state, RNG(0), context).tolist() == list(best)
-    assert state.super_arm.tolist() == policy.select(state, RNG(0)).tolist()  # which waits
-
-
-def test_attractions_above_the_declared_largest_are_told():
-    """They would make the answer worse without a word: the means are reduced."""
-    shop, v = Assortment([1.0, 2.0, 3.0], k=2), np.array([3.0, 1.0, 0.5])
-    with pytest.raises(ValueError, match=r"attraction must .* 3"):
-        shop.means_of(v)
-    with pytest.warns(RuntimeWarning, match="max_attraction=1"):
-        shop.expected_reward(np.array([0, 1]), v / (1 + v))
-    wide = Assortment([1.0, 2.0, 3.0], k=2, max_attraction=3.0)
-    assert wide.attractions(wide.means_of(v)) == pytest.approx(v)

@@ -118,19 +118,3 @@ def test_weights_of_nodes_and_of_pages():
     oracle = MaxCoverage(pages, k=1)
     assert oracle._arm_labels() == [("A", "x"), ("B", "y")]
     assert oracle.means_of("p").tolist() == [0.25, 0.5]
-
-
-def test_threshold_weights_that_were_rounded_are_scaled():
-    from instances import LinearThreshold
-
-    graph = DirectedGraph.from_edges([0, 1, 2, 0], [3, 3, 3, 1])
-    weights = np.array([0.33334, 0.33334, 0.33334, 0.5])
-    oracle = InfluenceMaximization(graph, k=1, model="lt")
-    with pytest.warns(RuntimeWarning, match="by rounding"):
-        # An estimate from cascades of a fixed key; the tolerance is more than five standard errors.
-        assert oracle.expected_reward([0], weights) == pytest.approx(1.0 + 0.5 + (1 + 0.5) / 3, abs=0.05)
-    with pytest.warns(RuntimeWarning, match="by rounding"):
-        environment = LinearThreshold(graph, weights, k=1)
-    assert environment.means[:3].sum() <= 1.0 + 1e-12
-    with pytest.raises(ValueError, match="sum to at most 1"):
-        oracle.expected_reward([0], weights * 1.01)

@@ -15,7 +15,6 @@ from oracles import CapacitatedFlow, MostReliablePath, PuLPOracle
 
 SMALLEST = 5e-324
 CASES = [case for case in ORACLES if case.super_arms is not None]
-LINEAR = [case for case in CASES if case.make().is_linear]
 
 
 def of_all_sizes(n, rng):
@@ -98,23 +97,3 @@ def test_the_best_is_the_best_in_any_unit(case):
     assert asked >= 15
     # An oracle that may fail with probability 1 - beta does so more often than this once in a million runs.
     assert len(missed) <= binom.isf(1e-6, asked, 1.0 - oracle.beta), missed[:2]
-
-
-@pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
-def test_gaps_are_those_of_exact_arithmetic(case):
-    oracle, rng = case.make(), np.random.default_rng(14)
-    family = [{int(arm) for arm in arms} for arms in case.super_arms()]
-    if not oracle.can_constrain or not oracle.is_exact or len(family) > 200:
-        return
-    for means in (rng.random(oracle.n_arms) * min(1e300, case.high), rng.choice([1.0, 1.5], oracle.n_arms)):
-        try:
-            best, gaps = oracle.gaps(means, [], [], rng)
-        except TypeError:  # a flow in a graph with cycles, through given edges
-            return
-        value, sign = worth(oracle, best, means), 1 if oracle.sense == "max" else -1
-        for arm, gap in enumerate(gaps.tolist()):
-            others = [worth(oracle, arms, means) for arms in family if (arm in arms) != (arm in best)]
-            assert (gap == math.inf) == (not others)
-            least = min((sign * (value - other) for other in others), default=Fraction(0))
-            least = min(max(least, Fraction(0)), Fraction(np.finfo(np.float64).max))
-            assert gap == math.inf or abs(Fraction(gap) - least) <= 2 * slack(oracle, means, 0)

@@ -4,9 +4,8 @@ from itertools import chain, permutations
 
 import numpy as np
 import pytest
-from models import LeastSquares
 
-from cmab import CUCB, Campaign, Context, Feedback, ModelPolicy, Session
+from cmab import Context
 from oracles.lists import Slate
 
 
@@ -59,30 +58,6 @@ def test_pairs_have_names_and_features():
     features = oracle.pair_features([[5.0], [7.0]])
     assert features.tolist() == [[5, 1, 0], [5, 0, 1], [7, 1, 0], [7, 0, 1]]
     assert Context(oracle.available([True, False]), features).parts == ("available", "features")
-
-
-def test_a_campaign_reports_by_item_and_position(tmp_path):
-    running = Campaign(CUCB(Slate(["tea", "milk", "cola"], 2)), tmp_path / "log.db", rng=0)
-    request = running.ask(available=[(item, place) for item in ("tea", "cola") for place in (1, 2)])
-    assert {item for item, _ in request.names} == {"tea", "cola"}
-    assert [place for _, place in request.names] == [1, 2]
-    running.tell({request.names[0]: 1.0, request.names[1]: 0.0}, request)
-    assert running.state.counts.sum() == 2
-
-
-def test_a_model_learns_the_effects_of_positions():
-    """The best item is at the first position, whose clicks are three times as frequent (fixed seed)."""
-    oracle, rng = Slate(6, 2), np.random.default_rng(2)
-    chances = np.outer(np.linspace(0.1, 0.9, 6), [1.0, 0.3]).ravel()
-    features = oracle.pair_features(np.linspace(0.1, 0.9, 6)[:, None])
-    session = Session(ModelPolicy(oracle, LeastSquares(), features), rng=0)
-    for _ in range(200):
-        ticket = session.ask()
-        arms = ticket.super_arm
-        session.tell(Feedback(arms, (rng.random(2) < chances[arms]).astype(float)), ticket)
-    chosen = [session.policy.select(session.state, np.random.default_rng(seed)) for seed in range(20)]
-    firsts = [int(arms[0]) // 2 for arms in chosen]
-    assert np.mean(firsts) > 3.5
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from instances import IndependentCascade
 from oracles import AdaptiveInfluence, DirectedGraph
 from oracles.influence.search import Search
 
@@ -113,44 +112,3 @@ def test_waves_are_worth_what_is_proved_of_the_best_policy(k, waves):
             failures += mine < answer.ratio * max(gains) - 1e-9
         count += len(answers)
     assert failures <= binom.isf(1e-6, count, delta / waves)
-
-
-def in_world(number, world, graph, means, waves, way="nodes"):
-    """Return a campaign of single seeds, played to its end in one world."""
-    campaign = AdaptiveInfluence(graph, 1, waves=waves, epsilon=0.2)
-    for step in range(waves):
-        now = campaign.ask(means, np.random.default_rng(step)).seeds
-        seen = world.play(np.append(campaign.seeds, now), np.random.default_rng(number))
-        reached = np.unique(graph.heads[seen.arms[seen.outcomes > 0]])
-        campaign.tell(seen if way == "feedback" else reached)
-    return campaign
-
-
-@pytest.mark.slow
-def test_feedback_and_nodes_say_the_same():
-    graph, _ = drawn(np.random.default_rng(2), 20, 60)
-    means = np.full(graph.n_arcs, 0.2)
-    world = IndependentCascade(graph, means)
-    campaigns = [in_world(3, world, graph, means, 3, way) for way in ("feedback", "nodes")]
-    assert campaigns[0].active.tolist() == campaigns[1].active.tolist()
-    assert campaigns[0].seeds.tolist() == campaigns[1].seeds.tolist()
-    assert len(set(campaigns[0].seeds.tolist())) == 3
-    together = world.play(campaigns[0].seeds, np.random.default_rng(3))
-    assert together.reward == campaigns[0].active.sum()
-
-
-def test_what_is_refused():
-    graph = DirectedGraph.from_edges([0, 1], [1, 2])
-    with pytest.raises(ValueError, match="waves must"):
-        AdaptiveInfluence(graph, 2, waves=2)
-    campaign = AdaptiveInfluence(graph, 1, waves=2)
-    with pytest.raises(ValueError, match="tell must"):
-        campaign.tell([0])
-    for wrong in ([0.5], [0.5, 1.5], "x"):
-        with pytest.raises(ValueError, match="means must"):
-            campaign.ask(wrong, np.random.default_rng(0))
-    campaign.ask([0.5, 0.5], np.random.default_rng(0))
-    for wrong in ([3], [0.5], [0, 0]):
-        with pytest.raises(ValueError, match="reached must"):
-            campaign.tell(wrong)
-    assert campaign.left == 2

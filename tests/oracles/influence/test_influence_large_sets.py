@@ -1,7 +1,6 @@
 """Large sets, for which sets of one node are sampled as well."""
 
 import numpy as np
-import pytest
 
 from instances import IndependentCascade
 from oracles import DeadlineInfluence, DirectedGraph, InfluenceMaximization
@@ -46,23 +45,6 @@ def test_sets_of_one_node_are_sampled_if_the_other_sets_are_large():
     seeds = InfluenceMaximization(graph, k=5, search=search).solve_certified(means, 0).seeds
     other, other_error = oracle.spread(seeds, means, cascades=2_000)
     assert spread > 0.98 * other - 4.0 * np.hypot(error, other_error)
-
-
-def test_sampling_with_single_nodes_keeps_the_weights():
-    graph, means = crowd(2000, 150)
-    weights = np.random.default_rng(4).random(2000)
-    pairs = ReverseGraph.of(graph, means, node_weights=weights, sampler="pairs")
-    whole = pairs.with_single_nodes()
-    assert whole.total_weight == pytest.approx(weights.sum())
-    assert not whole.certain.any()
-    roots, (n_sets, key) = np.zeros(2000), (30_000, 9)
-    sets = SetCollection(whole, key)
-    sets.stop_at(np.arange(2000))  # a set ends at its root
-    sets.grow(n_sets)
-    np.add.at(roots, sets.pool[sets.ends[:-1]], 1.0)
-    expected = n_sets * weights / weights.sum()
-    # The sum of 2,000 squared normal numbers has mean 2,000 and standard deviation 63.
-    assert abs((((roots - expected) ** 2) / np.maximum(expected, 1e-9)).sum() - 2000) < 6.0 * 66.0
 
 
 def answers(graph, means):

@@ -248,15 +248,3 @@ def test_coins_are_exact_however_small_the_chance():
             first = word >> 33
             live = first < limit or (first == limit and is_below(np.uint64(word), chance))
             assert live == (word < border)
-
-
-def test_chances_of_a_live_arc_are_exact_however_small():
-    """Against products of fractions, to fourteen digits."""
-    rng = np.random.default_rng(6)
-    for scale in (0, 3, 9, 12, 17, 40):
-        means = 10 ** (rng.uniform(-4, 0, 12) - scale)
-        graph = DirectedGraph.from_edges(np.arange(12), np.repeat([12, 13], 6), n_nodes=14)
-        reverse = ReverseGraph.of(graph, means, node_weights=None, sampler="pairs")
-        dead = [math.prod(1 - Fraction(p) for p in part) for part in (means[:6].tolist(), means[6:].tolist())]
-        assert reverse.total_weight == pytest.approx(float(2 - sum(dead)), rel=1e-14)
-        assert reverse.ways.gammas[12:].tolist() == pytest.approx([float(1 - d) for d in dead], rel=1e-14)

@@ -168,9 +168,3 @@ test_what_is_no_list_is_refused = refused(
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, [0, 1, 7]), "items must lie in range"),
     (lambda: PBMUCB(RankedTopK(3, 2), 0.5, radius_factor=-1.0), "radius_factor must"),
 )
-
-
-def test_tiny_chances_are_not_lost():
-    oracle, means = RankedTopK(3, 3), np.array([3e-214, 1e-20, 2e-20])
-    assert oracle.expected_reward([0, 1, 2], means) == pytest.approx(3e-20, rel=1e-12)
-    assert RankedTopK(3, 1).expected_reward([0], means) == 3e-214

@@ -5,7 +5,6 @@ from itertools import chain, combinations
 import numpy as np
 import pulp
 import pytest
-from pulp_solvers import OutOfTime, Stopped
 
 from oracles import PuLPOracle, SolverError
 
@@ -69,19 +68,3 @@ def test_an_incumbent_comes_with_a_bound(sense):
     exact.time_limit = 1e-6
     with pytest.raises(SolverError, match="time limit"):
         exact.solve(means, RNG)
-
-
-def test_incumbents_of_a_pulp_solver():
-    problem, x = packing(8, 3)
-    means, exact = RNG.random(8), PuLPOracle(problem, x)
-    solver = Stopped(msg=False)
-    answer = PuLPOracle(problem, x, solver=solver, on_limit="best").solve_certified(means, RNG)
-    assert not answer.certified
-    assert (
-        means[answer.super_arm].sum() == answer.value == pytest.approx(means[exact.solve(means, RNG)].sum())
-    )
-    assert answer.bound == pytest.approx(means.sum())
-    with pytest.raises(SolverError, match="time limit"):
-        PuLPOracle(problem, x, solver=OutOfTime(msg=False), on_limit="best")
-    with pytest.raises(SolverError, match="Stopped"):
-        PuLPOracle(problem, x, solver=solver).solve(means, RNG)

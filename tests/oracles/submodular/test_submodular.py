@@ -103,22 +103,6 @@ def test_it_is_the_oracle_of_coverage():
     assert oracle.triggered_arms([1]).tolist() == coverage.triggered_arms([1]).tolist()
 
 
-def test_available_entries():
-    rng, half = RNG(6), np.arange(6) < 3
-    means = rng.random(6)
-    assert SubmodularOracle(6, 2, reward=any_hit).solve_within(means, half, rng).max() < 3
-    assert SubmodularOracle(6, Knapsack(np.ones(6), 9), reward=any_hit).solve_within(
-        means, half, rng
-    ).tolist() == [
-        0,
-        1,
-        2,
-    ]
-    for constraint in (4, UniformMatroid(6, 4)):
-        with pytest.raises(ValueError, match="available"):
-            SubmodularOracle(6, constraint, reward=any_hit).solve_within(means, half, rng)
-
-
 test_bad_input_is_refused = refused(
     ((6, 0), {}, "constraint must be an integer"),
     ((6, 7), {}, "constraint must be an integer"),
