@@ -204,27 +204,21 @@ class OffPolicyEstimate:
 
     Attributes
     ----------
-    value : float
-        The estimate of the expected reward in one round.
-    interval : tuple of float
-        Student's confidence interval for the expected reward. It relies on the central limit theorem and is
-        too narrow if a few rounds have most of the weight. It is nan if all rounds have the same weighted
-        reward, as in a log without a click, because such rounds do not show the error of the estimate.
-    level : float
-        The confidence level of the interval.
-    method : str
-        The method of estimation.
-    rounds : int
-        The number of rounds of the log that were used.
+    value, interval : float, tuple of float
+        The estimate of the expected reward in one round, and Student's confidence interval. The interval
+        relies on the central limit theorem and is too narrow if a few rounds have most of the weight. It is
+        nan if all rounds have the same weighted reward, as in a log without a click, because such rounds do
+        not show the error of the estimate.
+    level, method, rounds : float, str, int
+        The confidence level, the method of estimation, and the number of rounds of the log that were used.
     effective_size : float
         The number of rounds, played by the target policy itself, that would be equally informative. For the
         weights w, this is ``(sum w)**2 / sum w**2``, at the position where it is smallest. It is 0 if the log
         shows no entry of the target at a position, so that the interval does not cover this position. For a
         replay, this is the number of matched rounds.
-    weight_mean : float
-        The mean of the weights, at the position where it is furthest from its expectation, 1.
-    weight_z : float
-        The difference between `weight_mean` and 1, in standard errors.
+    weight_mean, weight_z : float
+        The mean of the weights, at the position where it is furthest from its expectation, 1; and the
+        difference from 1 in standard errors.
 
     Examples
     --------
@@ -506,19 +500,13 @@ def replay_value(log: Log, target: Policy[Any], *, rng: Seed = 0, level: float =
             f" {shown(sorted(set(known.tolist())))}; off_policy_value accepts different ones"
         )
     rewards = _rewards(rounds)
-    agreed = _agreements_of(target, log, rounds, rng)
-    if agreed.sum() < 2:
-        raise ValueError(f"target must agree with at least two rounds of the log, got {int(agreed.sum())}")
-    weights = agreed[:, None] / known[0]
-    return replace(_estimate("replay", weights, rewards, level, self_normalised=True), method="replay")
-
-
-def _agreements_of(policy: Policy[Any], log: Log, rounds: list[LoggedRound], rng: Seed) -> FloatArray:
-    session, oracle = Session(policy, rng), policy.oracle
+    session, oracle = Session(target, rng), target.oracle
     own, own_arms = names_of(oracle)
     is_undirected = getattr(oracle, "is_undirected", False)
-    choices = Names("entry of a super arm", own, is_undirected)
-    arms = Names("base arm", own_arms, is_undirected)
+    choices, arms = (
+        Names("entry of a super arm", own, is_undirected),
+        Names("base arm", own_arms, is_undirected),
+    )
     if (log.choices, log.arms) != (own, own_arms):
         text = "contexts of the log must have the names of the oracle in its order, got others"
         _refuse(text, rounds, [row.context is not None for row in rounds])
@@ -533,4 +521,7 @@ def _agreements_of(policy: Policy[Any], log: Log, rounds: list[LoggedRound], rng
             agreed[i] = 1.0
         else:
             session.cancel(ticket)
-    return agreed
+    if agreed.sum() < 2:
+        raise ValueError(f"target must agree with at least two rounds of the log, got {int(agreed.sum())}")
+    weights = agreed[:, None] / known[0]
+    return replace(_estimate("replay", weights, rewards, level, self_normalised=True), method="replay")

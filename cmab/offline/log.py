@@ -121,10 +121,10 @@ class LoggedRound:
 
     def __post_init__(self) -> None:
         # Logs can have 1e5 rounds. The full validation takes microseconds, so only unusual values need it.
-        if type(self.number) is not int or self.number < 0:
-            object.__setattr__(self, "number", integer("number", self.number, 0))
-        if type(self.pulls) is not int or self.pulls < 1:
-            object.__setattr__(self, "pulls", integer("pulls", self.pulls, 1))
+        for name, low in (("number", 0), ("pulls", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                object.__setattr__(self, name, integer(name, value, low))
         reward: object = self.reward
         if not isinstance(reward, float) or math.isinf(reward):  # nan: unknown
             real("reward", reward)

@@ -260,7 +260,7 @@ def read_log(
         listed = _columns(argument, given, len(columns))
         found = entries([table.numbers(argument, column, low, high) for column in listed])
         for cells, entry, row in zip(found, played, rows, strict=True):
-            if any(cell is not None for cell in cells[len(entry) :]):
+            if set(cells[len(entry) :]) - {None}:
                 raise ValueError(f"{argument} must be empty if there is no name, got more in {_in(row)}")
         return found
 
