@@ -289,7 +289,7 @@ def panels_of_curves(
         for empty in axes[len(panels) :]:
             empty.set_visible(False)
         handles: dict[str, Any] = {}
-        for panel, (title, curves) in zip(axes, panels.items(), strict=False):
+        for number, (panel, (title, curves)) in enumerate(zip(axes, panels.items(), strict=False)):
             for name, points in curves.items():
                 x, value, low, high = np.array(points, np.float64).T
                 # Because of rounding, an end may be on the wrong side of its value.
@@ -300,8 +300,11 @@ def panels_of_curves(
                 )
             panel.set_title(title)
             panel.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
-        figure.supxlabel(x_label) if len(panels) > 1 else axes[0].set_xlabel(x_label)
-        figure.supylabel(y_label) if len(panels) > 1 else axes[0].set_ylabel(y_label)
+            if number % 2 == 0:
+                panel.set_ylabel(y_label)
+            if number + 2 >= len(panels):  # also above an empty place
+                panel.set_xlabel(x_label)
+                panel.tick_params(labelbottom=True)
         if ax is None:
             place: dict[str, Any] = {"loc": "outside lower center", "ncols": 2 * columns}
             figure.legend(handles.values(), handles, **place, frameon=False, handlelength=3.2)

@@ -216,18 +216,19 @@ class SamplePlan:
         from cmab.plotting import panels_of_curves
         from cmab.plotting.style import written
 
-        curves = {
-            name: [
-                (delta, *(float(end[0]) for end in band(found.samples[:, None].astype(np.float64))))
-                for delta, found in points.items()
-                if found.stopped.all()
-            ]
-            for name, points in self.results.items()
-        }
-        for points in self.least.values():
-            bound = [(delta, least, np.nan, np.nan) for delta, least in points.items() if least is not None]
-            curves["lower bound of all rules"] = bound
-        drawn = {name: points for name, points in curves.items() if points}
+        drawn: dict[str, list[tuple[float, float, float, float]]] = {}
+        for name, points in self.results.items():
+            for delta, found in points.items():
+                if found.stopped.all():
+                    mean, low, high = (
+                        float(end[0]) for end in band(found.samples[:, None].astype(np.float64))
+                    )
+                    drawn.setdefault(name, []).append((delta, mean, low, high))
+        for name, bounds in self.least.items():
+            bound = [(delta, least, np.nan, np.nan) for delta, least in bounds.items() if least is not None]
+            if bound and all(repr(bound) != repr(other) for other in drawn.values()):
+                is_first = "lower bound of all rules" not in drawn
+                drawn["lower bound of all rules" if is_first else f"lower bound, {name}"] = bound
         texts: dict[str, Any] = {"x_label": r"$\delta$", "y_label": "Samples until stopping"}
         axes = panels_of_curves({"": drawn}, **texts, log_x=True, ax=ax)
         axes.invert_xaxis()

@@ -244,8 +244,8 @@ def _problem(row: Mapping[str, Any]) -> Problem:
     if isinstance(delay, dict):
         delay = partial(geometric, mean=delay["mean"])
     make = partial(makers[row["make"]], **parameters)
-    usual = (row[name] for name in ("horizon", "source"))
-    return Problem(row["name"], row["kind"], make, *usual, batch=row.get("batch", 1), delay=delay)
+    name, kind, horizon, source = (row[part] for part in ("name", "kind", "horizon", "source"))
+    return Problem(name, kind, make, horizon, source, batch=row.get("batch", 1), delay=delay)
 
 
 def with_held_out(problems: list[Problem]) -> list[Problem]:

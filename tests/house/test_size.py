@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (35_220, 111),
+    "cmab": (35_190, 111),
     "oracles": (14_710, 42),
     "instances": (6_240, 30),
-    "tests": (26_920, 186),
+    "tests": (27_340, 188),
 }
 
 #: Words of the Markdown pages at most.
