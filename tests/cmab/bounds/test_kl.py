@@ -56,13 +56,6 @@ def test_failures_are_rarer_than_promised_by_exact_tails(rate, truth):
     assert chances[upper < truth].sum() + chances[lower > truth].sum() > math.exp(-2 * rate) / 4
 
 
-def test_exploration_rate():
-    a, e = 1.1, math.e
-    assert 2 * e + 1 + e / (a - 1) + (e + 1) / (a - 1) ** 2 == pytest.approx(405.448, abs=1e-3)
-    log = math.log(405.5 * 7 * 50**1.1 / 0.05)
-    assert kl_rate(7, 50, delta=0.05) == pytest.approx(log + math.log(log))
-
-
 def root_of(mean, level, end):
     """Return the q between `mean` and the end of [0, 1] at which the entropy is `level`, by bisection."""
     limit = abs(end - 1e-15)

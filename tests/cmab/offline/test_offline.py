@@ -5,7 +5,6 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from cases import ORACLES
 from refusals import refused
 from scipy.stats import binom
 
@@ -121,19 +120,6 @@ def test_pessimism_pays_where_a_log_covers_the_best():
         row[:] = [0.85 - means[arms[0]] for arms in choices]
     mean, error = lost.mean(axis=0), lost.std(axis=0) / 20
     assert (np.diff(mean) > 3 * np.hypot(error[1:], error[:-1])).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in ORACLES if case.low >= 0.0], ids=lambda case: case.name)
-def test_every_oracle_takes_pessimistic_means(case):
-    oracle, rng = case.make(), RNG(0)
-    seen = ArmStatistics.empty(oracle.n_arms)
-    for empty in (True, False):
-        if not empty:
-            seen.update(Feedback(np.arange(oracle.n_arms), 0.05 + 0.1 * rng.random(oracle.n_arms)))
-        choice = clcb(oracle, seen, rng=0)
-        assert oracle.is_feasible(choice.super_arm)
-        assert math.isnan(choice.reward_bound) or math.isfinite(choice.reward_bound)
 
 
 test_what_cannot_be_bounded_is_refused = refused(

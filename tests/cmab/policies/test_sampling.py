@@ -7,7 +7,6 @@ from scipy.special import betaincinv, betaln
 
 from cmab import (
     CTS,
-    LUCB1,
     ArmStatistics,
     Feedback,
     ForcedExploration,
@@ -209,14 +208,3 @@ def test_rounds_that_explore_are_as_many_as_the_theorem_says(form):
     assert counts.min() > 0
     if form == "last":  # the first entry is always the rule's
         assert result.states[0].counts[0] == horizon
-
-
-def test_rules_that_count_no_rounds_are_refused():
-    class Blind(Greedy):
-        def initial_state(self, rng=None):
-            return {}
-
-    with pytest.raises(ValueError, match="state that counts its `rounds`"):
-        ForcedExploration(Blind(TopK(3, 1)))
-    with pytest.raises(TypeError, match="policy must have an oracle"):
-        ForcedExploration(LUCB1(3, 1, delta=0.1))

@@ -37,6 +37,7 @@ def means_of(graph, p):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("name", "p", "known"),
     [
         ("nethept_imm", None, 849.6),
         ("nethept_imm", 0.01, 72.2),
