@@ -11,7 +11,7 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
-from cmab.validation import arm_indices, integer, listed, one_of, shown, vector
+from cmab.validation import arm_indices, check_flag, integer, listed, one_of, shown, vector
 
 
 class BruteForce(LinearOracle):
@@ -78,6 +78,7 @@ class BruteForce(LinearOracle):
         for row, super_arm in zip(self._contains, self.super_arms, strict=True):
             row[super_arm] = True
 
+        check_flag("monotone", monotone)
         self.is_monotone = reward is None or bool(monotone)
         if reward is not None and monotone:
             self._check_monotone()

@@ -243,7 +243,7 @@ FAMILIES = {
     "cut": Family(cut),
     "steiner_tree": Family(steiner_tree, ({},), ({"method": "approximate"}, BEST, GREEDY, GAP)),
     "arborescence": Family(arborescence),
-    "program": Family(program, ({}, BEST, GAP, {"solver": pulp.HiGHS(msg=False, threads=1)})),
+    "program": Family(program, ({}, BEST, GAP)),
     "slate": Family(slate, (), ({},)),
 }
 

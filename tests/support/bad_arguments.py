@@ -73,7 +73,6 @@ UNTRIED = {
             "cmab.PhasedExplorer",
             "cmab.Policy",
             "cmab.RuledExplorer",
-            "oracles.IndependentTriggering",
             "oracles.InfluenceOracle",
             "oracles.TriggeringModel",
             "instances.Arms",

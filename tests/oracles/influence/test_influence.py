@@ -18,7 +18,6 @@ from oracles import (
     MonteCarloGreedy,
 )
 from oracles.influence.certificate import lower_bound, upper_bound
-from oracles.influence.search import Search
 from oracles.influence.sets import ReverseGraph, SetCollection
 from oracles.influence.spread import estimated_spread, exact_spread, threshold_spread
 
@@ -286,12 +285,4 @@ def test_budgets_against_enumeration(weighted):
 test_budgets_refuse = refused(
     ({"costs": [1.0], "budget": 1.0}, "costs|candidates"),
     by=lambda arguments: BudgetedInfluence(DirectedGraph.from_edges([0], [1]), **arguments),
-)
-
-
-test_refuses = refused(
-    by=lambda arguments: InfluenceMaximization(
-        DirectedGraph.from_edges([0], [1], n_nodes=7),
-        **{**arguments, "search": Search(**arguments.get("search", {}))},
-    ),
 )
