@@ -439,6 +439,7 @@ class Campaign:
         available: Collection[Hashable] | None = None,
         instead_of: Request | Ticket | int | None = None,
         key: str | None = None,
+        note: str | None = None,
     ) -> Request:
         """Return a request with the names to play in the next round.
 
@@ -457,6 +458,8 @@ class Campaign:
         key : str, optional
             A text that identifies this call. Another call with the same key returns the same request, also
             in another process. Use it if an answer can get lost.
+        note : str, optional
+            A text that the event of the request contains.
 
         Raises
         ------
@@ -467,7 +470,7 @@ class Campaign:
         cmab.errors.TicketError
             If `instead_of` is not pending.
         """
-        return self._ask(1, context, available, instead_of, key, names)[0]
+        return self._ask(1, context, available, instead_of, key, names, note)[0]
 
     def ask_many(
         self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
@@ -511,6 +514,7 @@ class Campaign:
         instead_of: Any = None,
         key: str | None = None,
         names: Collection[Hashable] | None = None,
+        note: str | None = None,
     ) -> list[Request]:
         replica = self._replica
         if context is not None:
@@ -525,7 +529,7 @@ class Campaign:
         attempt = 0
         while True:
             with replica.acting():
-                events = self._ask_events(choice, context, instead_of, key)
+                events = self._ask_events(choice, context, instead_of, key, note)
                 if stored := replica.write(events, expected=self._expected):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if key is not None and (found := replica.store.find(key=key)):
@@ -581,7 +585,7 @@ class Campaign:
         return {} if chance is None else {"propensity": real("the propensity of an ask", chance, 0.0, 1.0)}
 
     def _ask_events(
-        self, choice: list[Any], context: Context | None, instead_of: Any, key: str | None
+        self, choice: list[Any], context: Context | None, instead_of: Any, key: str | None, note: str | None
     ) -> list[Event]:
         """Return the events of new tickets, after those of expired ones."""
         replica, replay = self._replica, self._replica.replay
@@ -591,7 +595,7 @@ class Campaign:
         for old in _expired(replay):
             events.append(event("cancel", old, {"expired": True}, after=len(events)))
         for number, (super_arm, chances) in enumerate(choice, replay.asked):
-            body = replay.of.ask_body(super_arm, context) | chances
+            body = replay.of.ask_body(super_arm, context) | chances | ({"note": note} if note else {})
             events.append(event("ask", number, body, after=len(events), key=key))
         if former is not None and all(one.ticket != former for one in events):
             body = {"replaced_by": replay.asked}
@@ -761,6 +765,8 @@ class Campaign:
     def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
 
+        A request that took the place of another one (``instead_of``) is cancelled in the same step.
+
         Raises
         ------
         cmab.errors.NothingToUndoError
@@ -773,7 +779,7 @@ class Campaign:
         with replica.acting():
             events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
             undone = Rewrites.of(events).undone
-            expired = {event.number for event in events if event.body.get("expired")}
+            expired = {event.number for event in events if event.body.keys() & {"expired", "withdrawn"}}
             standing = (event for event in reversed(events) if event.number not in undone | expired)
             target = next((event for event in standing if event.kind != "undo"), None)
             if target is None or target.number > replica.replay.number:
@@ -783,9 +789,11 @@ class Campaign:
                         " another process; look at the last event of history(), and call undo() again"
                     )
                 raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
-            event = replica.event("undo", target.ticket, {"line": target.number}, self._author)
+            events = [replica.event("undo", target.ticket, {"line": target.number}, self._author)]
+            if (new := target.body.get("replaced_by")) in replica.replay.pending:
+                events.append(replica.event("cancel", new, {"withdrawn": True}, self._author, after=1))
             expected = replica.replay.number if self._expected is None else self._expected
-            if not replica.write([event], expected=expected):
+            if not replica.write(events, expected=expected):
                 raise AssertionError("a write with an expected number is stored or raises an error")
             return row_of(target, replica.of.labels, True)
 

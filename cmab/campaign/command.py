@@ -214,7 +214,8 @@ def _undo(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import WORDS
 
     event = _folder(options).undo()
-    yield f"Round {event['round']}: no longer {WORDS[event['event']]}"
+    what = "chosen anew" if "replaced_by" in event else WORDS[event["event"]]
+    yield f"Round {event['round']}: no longer {what}"
 
 
 def _show(options: argparse.Namespace) -> Lines:

@@ -181,8 +181,8 @@ class CampaignFolder:
         listed = self._available([*without, *map(str, before)])
         flags = np.array([listed is None or label in listed for label in labels])
         means = beliefs.draw(rng) if is_learning else beliefs.means
-        chosen = oracle.solve_within(means, flags, rng)
-        return self._round_with(self._of(author).ask(names=[labels[at] for at in chosen.tolist()]).number)
+        found = [labels[at] for at in oracle.solve_within(means, flags, rng).tolist()]
+        return self._round_with(self._of(author).ask(names=found, note="" if is_learning else "best").number)
 
     def _round_with(self, ticket: int) -> Round:
         return next(of for of in self.rounds() if of.ticket == ticket)
@@ -234,8 +234,9 @@ class CampaignFolder:
             if asked != of.names:
                 if "joined" in given:  # raises the error of a report that cannot be true before the ask
                     entries = [self.problem.names.labels.index(name) for name in asked]
-                    feedback_of(self.problem.oracle, np.array(entries, np.int64), **given)
-                ticket = self._of(author).ask(names=asked, instead_of=ticket).number
+                    told = {name: value for name, value in given.items() if name != "reward"}
+                    feedback_of(self.problem.oracle, np.array(entries, np.int64), **told)
+                ticket = self._of(author).ask(names=asked, instead_of=ticket, note="report").number
             campaign = self._of(author)
             (campaign.correct if of.state == "reported" else campaign.tell)(ticket=ticket, **given)
         except (NewerEventsError, TicketError):
@@ -260,7 +261,7 @@ class CampaignFolder:
     def undo(self, *, author: str | None = None) -> dict[str, Any]:
         """Take back the last report, correction or cancellation, and return its event with the ``round``.
 
-        If the round was replaced by another choice, that choice is cancelled.
+        A report of others than those who were chosen is taken back with the change of who was asked.
 
         Raises
         ------
@@ -268,14 +269,16 @@ class CampaignFolder:
             If there is nothing to take back.
         """
         # This also reads the events of other processes, so that the last event is known.
-        numbers = {ticket: of.number for of in self.rounds() for ticket in (of.ticket, *of.former)}
+        rounds = {ticket: of for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
             event = self._of(author).undo()
         except NothingToUndoError:
             raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
-        if event.get("replaced_by") in self.campaign.pending:
-            self._of(author).cancel(event["replaced_by"])
-        return event | {"round": numbers[event["ticket"]]}
+        of = rounds[event["ticket"]]
+        if event["event"] == "tell" and of.note == "report":
+            self.history()
+            self._of(author).undo()
+        return event | {"round": of.number}
 
     def _of(self, author: str | None) -> Campaign:
         """Return the campaign for an action of an author, after which the events are read again.

@@ -56,7 +56,10 @@ class Round:
     ticket : int
         The number of the ticket of the campaign.
     former : tuple of int
-        The tickets that this one replaced, because names were left out or others were asked.
+        The tickets that this one replaced, because names were left out or others were asked, and those that
+        were taken back.
+    note : str
+        How the names were chosen: "best" without trying others, "report" for the people whom a report names.
     planned : tuple
         The names that the first of these tickets had.
     alone : tuple
@@ -78,6 +81,7 @@ class Round:
     mark: int = 0
     ticket: int = -1
     former: tuple[int, ...] = ()
+    note: str = ""
     planned: tuple[Hashable, ...] = ()
     alone: tuple[Hashable, ...] = ()
 
@@ -95,7 +99,7 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
     rows = list(history)
     replaced = [row for row in rows if "replaced_by" in row]
     former = {row["replaced_by"]: row["ticket"] for row in replaced if not row["undone"]}
-    withdrawn = {row["replaced_by"] for row in replaced if row["undone"]}
+    withdrawn = {row["replaced_by"]: row["ticket"] for row in replaced if row["undone"]}
     rounds: list[Round] = []
     found: dict[int, Round] = {}
     for each in standing_of(rows):
@@ -104,7 +108,10 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
             old = found[former[of.ticket]]
             of.number, of.planned, of.former = old.number, old.planned, (*old.former, old.ticket)
             rounds[old.number - 1] = of
-        elif of.state != "cancelled" or of.ticket not in withdrawn:
+        elif of.state == "cancelled" and of.ticket in withdrawn:
+            old = found[of.ticket] = found[withdrawn[of.ticket]]
+            old.former = (*old.former, of.ticket)
+        else:
             of.number = len(rounds) + 1
             rounds.append(of)
     return rounds
@@ -116,7 +123,7 @@ def _round_of(each: Standing, is_network: bool) -> Round:
     of = Round(0, each.asked["at"], each.asked["names"], told=last.get("at"), mark=each.mark)
     of.author = (last or each.asked).get("author", "")
     of.corrected, of.planned, of.ticket = last.get("event") == "correct", of.names, each.asked["ticket"]
-    of.state = "cancelled" if each.closed else "waiting"
+    of.state, of.note = "cancelled" if each.closed else "waiting", each.asked.get("note", "")
     if each.told is None:
         return of
     of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())

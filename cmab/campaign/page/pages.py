@@ -151,7 +151,7 @@ def leave_out(context: Decider, slug: str, number: int) -> Response:
         find = opened.folder.problem.names.find_all
         out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
         new = opened.folder.ask(out, instead_of=old.number, author=context.author)
-        opened.left_out[new.number] = out
+        opened.left_out[new.ticket] = out
         told = f"{context.text('name')} was left out, and round {new.number} was chosen anew."
         others = [str(name) for name in old.names if name not in new.names and str(name) not in out]
         return context.go(f"/c/{slug}", told + (f" Replaced, too: {', '.join(others)}." if others else ""))
@@ -172,7 +172,8 @@ def undo(context: Decider, slug: str) -> Response:
     with context.store.held(slug) as opened:
         check_mark(context.form.get("version"), opened.version)
         event = opened.folder.undo(author=context.author)
-        what = {"tell": "report", "correct": "correction", "cancel": "cancellation"}[event["event"]]
+        kind = "new choice" if "replaced_by" in event else event["event"]
+        what = {"tell": "report", "correct": "correction", "cancel": "cancellation"}.get(kind, kind)
         return context.go(f"/c/{slug}/history", f"The {what} of round {event['round']} was taken back.")
 
 

@@ -34,7 +34,7 @@ class Opened:
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
         self._version, self._kept = -1, {}  # type: ignore[var-annotated]
-        #: The names that were left out of the last round.
+        #: The names that were left out of the choice of a ticket.
         self.left_out: dict[int, list[str]] = {}
 
     @property

@@ -183,6 +183,8 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
     rows = []
     for event in opened.folder.history():
         ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
+        if "withdrawn" in event:  # a part of the undo before it
+            continue
         of, kind = None if ticket is None else by_ticket.get(ticket), event["event"]
         is_report = kind in ("tell", "correct")
         rows.append(
@@ -215,8 +217,8 @@ def _reported(event: dict[str, Any], most: int = 12) -> str:
 
 def can_undo(opened: Opened) -> bool:
     """Return whether there is an event to take back."""
-    kinds = ("tell", "cancel", "correct")
-    return any(event["event"] in kinds and not event["undone"] for event in opened.folder.history())
+    rows = (event for event in opened.folder.history() if event["event"] in ("tell", "cancel", "correct"))
+    return any(not event["undone"] and not event.keys() & {"expired", "withdrawn"} for event in rows)
 
 
 def when(text: str | None, zone: tzinfo | None = None) -> str:

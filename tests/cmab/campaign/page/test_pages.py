@@ -73,6 +73,20 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
     assert of.count == 2.0 and of.alone == () and of.joined == {"Tilda": None} and of.corrected
 
 
+def test_a_report_without_a_person_who_did_not_come_and_with_one_without_a_path(page):
+    place = page.create("Both", network="name_1,name_2\nAnn,Bob\nCy,Dan\nEve,Fay\n")
+    page.choose(place, without="Bob, Dan, Eve, Fay")
+    page.report(place, 1, 400, came=["Ann"], others="Fay")
+    page.report(place, 1, came=["Ann"], others="Fay", alone="1")
+    (of,) = page.rounds(place)
+    assert of.names == ("Ann",) and of.count == 2.0 and of.alone == ("Fay",)
+    page.send(f"{place}/history", f"{place}/undo")
+    (of,) = page.rounds(place)
+    assert of.state == "waiting" and of.names == ("Ann", "Cy")
+    assert "The report of round 1 was taken back." in page.get(f"{place}/history").text
+    assert "Undo the last" not in page.get(f"{place}/history").text
+
+
 def test_a_person_who_did_not_come_and_one_who_was_asked_instead(page):
     place = page.create("Absent")
     page.choose(place)
@@ -86,7 +100,6 @@ def test_a_person_who_did_not_come_and_one_who_was_asked_instead(page):
     page.report(place, 2, 400, came=[], nobody="1")
     second = str(page.rounds(place)[1].names[0])
     page.report(place, 2, came=[second], nobody="1")
-    page.send(f"{place}/history", f"{place}/undo")
     page.send(f"{place}/history", f"{place}/undo")
     assert [each.state for each in page.rounds(place)] == ["reported", "waiting"]
     assert len(page.rounds(place)[1].names) == 2
@@ -121,6 +134,15 @@ def test_a_round_keeps_its_number_when_people_are_left_out(page):
     page.send(f"{place}/history", f"{place}/undo")  # the choice without the second person is taken back
     (of,) = page.rounds(place)
     assert of.state == "waiting" and gone[1] in map(str, of.names)
+    assert "The new choice of round 1 was taken back." in page.get(f"{place}/history").text
+    assert f"<p>Left out: {gone[0]}</p>" in page.get(place).text
+    page.send(f"{place}/history", f"{place}/undo")
+    assert gone[0] in map(str, page.rounds(place)[0].names)
+    text = page.get(f"{place}/history").text
+    assert "Undo the last" not in text and text.count("Round 1 chosen anew") == 2
+    assert text.count("<td>Round 1 chosen") == 5 and text.count("Round 1 undone") == 2
+    page.choose(place)
+    assert [each.number for each in page.rounds(place)] == [1, 2]
 
 
 def test_the_best_choice_and_new_people_only(page):
