@@ -140,7 +140,7 @@ class ReverseGraph:
         # Kernels are compiled separately for read-only arrays, so these are copied.
         chances = np.require(means, np.float64, ("C", "W"))
         if contract is None:
-            contract = np.count_nonzero(chances == 1.0) > _WORTH_CONTRACTING * graph.n_nodes
+            contract = int(np.count_nonzero(chances == 1.0)) > _WORTH_CONTRACTING * graph.n_nodes
         if contract:
             certain = chances == 1.0
             component = strong_components(graph.tails[certain], graph.heads[certain], graph.n_nodes)
