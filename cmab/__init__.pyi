@@ -19,7 +19,6 @@ from .exploration import CLUCB as CLUCB
 from .exploration import CSAR as CSAR
 from .exploration import KLLUCB as KLLUCB
 from .exploration import LUCB1 as LUCB1
-from .exploration import PFWS as PFWS
 from .exploration import SAR as SAR
 from .exploration import UCBE as UCBE
 from .exploration import AdaptiveTopK as AdaptiveTopK

@@ -384,32 +384,6 @@ class Matroid(LinearOracle):
         """Return the best basis in increasing order of index."""
         return self._greedy(self._order(self._check_means(means)))
 
-    def exchange_pairs(self, basis: ArrayLike) -> IntArray:
-        """Return the pairs of an arm of `basis` and an outside arm that can replace it.
-
-        Parameters
-        ----------
-        basis : array_like of int
-            A super arm.
-
-        Returns
-        -------
-        IntArray, shape (n_pairs, 2)
-            The pairs, in increasing order of the first arm, then of the second.
-
-        Examples
-        --------
-        >>> from oracles import UniformMatroid
-        >>> UniformMatroid(3, k=2).exchange_pairs([0, 2]).tolist()
-        [[0, 1], [2, 1]]
-        """
-        chosen = np.sort(arm_indices("basis", basis, self.n_arms))
-        if not self.is_feasible(chosen):
-            raise ValueError(f"basis must be a basis of the matroid, got {chosen.tolist()}")
-        circuit, outside = self._circuits(chosen), np.setdiff1d(np.arange(self.n_arms), chosen)
-        pairs = [(int(out), int(arm)) for arm in outside for out in circuit(int(arm))]
-        return np.array(sorted(pairs), np.int64).reshape(-1, 2)
-
     def solve_constrained(
         self,
         means: FloatArray,

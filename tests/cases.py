@@ -915,18 +915,6 @@ EXPLORERS = [
     ),
     ExplorerCase("clucb_top_k", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1), 0.1, slow="places"),
     ExplorerCase(
-        "pfws",
-        lambda: cmab.PFWS(BruteForce(4, combinations(range(4), 2)), delta=0.1, growth=0.5),
-        0.1,
-        slow="certificates errors places",
-    ),
-    ExplorerCase(
-        "pfws_matroid",
-        lambda: cmab.PFWS(PartitionMatroid([0, 0, 1, 1], 1), delta=0.1, growth=0.2),
-        0.1,
-        slow="certificates errors places",
-    ),
-    ExplorerCase(
         "clucb_batches", lambda: cmab.CLUCB(TopK(4, 2), delta=0.1, growth=0.2), 0.1, slow="errors places"
     ),
     ExplorerCase("ugapec", lambda: cmab.UGapEc(4, 2, delta=0.1, epsilon=0.1), 0.1),

@@ -25,4 +25,3 @@ from .samples import lil_rand_lucb_samples as lil_rand_lucb_samples
 from .samples import lucb1_samples as lucb1_samples
 from .samples import worst_case_samples as worst_case_samples
 from .times import best_k_time as best_k_time
-from .times import super_arm_time as super_arm_time

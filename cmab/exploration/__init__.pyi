@@ -9,7 +9,6 @@ from .lucb import LilRandLUCB as LilRandLUCB
 from .lucb import LilUCB as LilUCB
 from .lucb import LUCBPlusPlus as LUCBPlusPlus
 from .lucb import LUCBRule as LUCBRule
-from .pfws import PFWS as PFWS
 from .phases import AdaptiveTopK as AdaptiveTopK
 from .phases import Halving as Halving
 from .phases import OptMAI as OptMAI

@@ -395,8 +395,7 @@ class _CLUCBRule(SuperArmExplorer):
 class LilCLUCB(_CLUCBRule):
     """lil'CLUCB: the best super arm of any exact linear oracle, with radii by the iterated logarithm.
 
-    Use this explorer for the best super arm if the oracle rejects negative means, or if a decision must take
-    microseconds. Otherwise, `PFWS` needs less than half of the samples.
+    Use this explorer first for the best path, matching, basis or other super arm.
 
     The explorer stops when the best super arm is still the best after its means are lowered by their radii
     and all other means are raised by theirs. With the oracle `TopK`, it identifies the best k arms.
@@ -468,7 +467,7 @@ class CLUCB(_CLUCBRule):
     """CLUCB (Chen et al. 2014), and CLUCB-PAC with `epsilon`: radii that grow with the number of samples.
 
     Use this explorer for the best super arm if one parameter-free radius is preferred. `LilCLUCB` needs fewer
-    samples, and `PFWS` needs the fewest.
+    samples.
 
     With probability at least ``1 - delta``, the value of the returned super arm (the sum of its means) is
     within `epsilon` of the optimum.

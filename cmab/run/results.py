@@ -227,7 +227,7 @@ class Identification:
     >>> from instances import BernoulliArms
     >>> found = identify(SAR(4, k=1, budget=400), BernoulliArms([0.9, 0.1, 0.1, 0.1]), rng=0)
     >>> found.arms, found.samples
-    ([array([0])], array([400]))
+    ([array([0])], array([399]))
     """
 
     explorer: str

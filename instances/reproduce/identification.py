@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,16 @@ import numpy as np
 from cmab import (
     CLUCB,
     LUCB1,
-    PFWS,
     BestKGLR,
     LilCLUCB,
     LilRandLUCB,
-    LinearOracle,
     LUCBPlusPlus,
     UGapEc,
     identify,
 )
 from cmab.arrays import FloatArray
 from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
-from cmab.bounds.times import best_k_time, super_arm_time
+from cmab.bounds.times import best_k_time
 from cmab.exploration.lucb import LilLUCB, LilUCB
 from cmab.exploration.phases import AdaptiveTopK, Halving, OptMAI, UniformAllocation
 from cmab.exploration.rejects import UCBE, SuccessiveRejects
@@ -40,7 +37,7 @@ from instances.best_k import (
     two_groups,
 )
 from instances.reproduce.experiment import Experiment, Found, Row
-from oracles import BruteForce, TopK, UniformMatroid
+from oracles import TopK
 
 Rng = np.random.Generator
 
@@ -176,9 +173,8 @@ def budget_play(cell: Row, rng: Rng, seed: int) -> Found:
     return race(rules, BernoulliArms(rng.permutation(means)), seed)
 
 
-# Twenty instances: k and the means of the best-k instances, and families of super arms. Gaussian arms with
-# standard deviation 1/2, delta = 0.1. Rules for super arms call their oracle after batches that grow.
-_SIGMA, _GROWTH, _CAP = 0.5, 0.1, 5_000_000
+# Twelve instances of the k best arms. Gaussian arms with standard deviation 1/2, delta = 0.1.
+_SIGMA, _CAP = 0.5, 5_000_000
 _BEST_K: dict[str, tuple[int, Callable[[], FloatArray]]] = {
     "1-sparse, 10 arms, k = 1": (1, lambda: two_groups(10, 1, high=0.5, low=0.0)),
     "1-sparse, 10 arms, k = 2": (2, lambda: two_groups(10, 2, high=0.5, low=0.0)),
@@ -194,84 +190,29 @@ _BEST_K: dict[str, tuple[int, Callable[[], FloatArray]]] = {
     "Audibert et al., problem 1": (1, lambda: audibert_bubeck_munos(1)[0]),
     "Audibert et al., problem 4": (1, lambda: audibert_bubeck_munos(4)[0]),
 }
-_SUPER_ARMS = (
-    *(f"{family}, {kind}" for family in ("paths", "matchings", "trees") for kind in ("two levels", "ramp")),
-    "two sets",
-    "four sets",
-)
-
-
-def family_of(name: str) -> BruteForce:
-    """Return paths through 4 x 4 crossings, matchings of K_4,4, spanning trees of K_5, or disjoint sets."""
-    import networkx as nx
-
-    if name.endswith("sets"):
-        return BruteForce(12, np.arange(12).reshape({"two sets": 2, "four sets": 4}[name], -1).tolist())
-    if name == "matchings":
-        return BruteForce(16, [[4 * i + j for i, j in enumerate(order)] for order in permutations(range(4))])
-    if name == "trees":
-        edges = list(nx.complete_graph(5).edges)
-        parts: list[Any] = [
-            (arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4)
-        ]
-        return BruteForce(10, [arms for arms, part in parts if len(part) == 5 and nx.is_connected(part)])
-    streets = one_way_streets(4)
-    number = {edge: arm for arm, edge in enumerate(streets.edges)}
-    ways = nx.all_simple_edge_paths(streets, (0, 0), (3, 3))
-    return BruteForce(len(number), [[number[edge] for edge in way] for way in ways])
-
-
-def one_way_streets(side: int) -> Any:
-    """Return a grid of streets from the first to the last corner."""
-    import networkx as nx
-
-    streets: Any = nx.DiGraph()
-    for i, j in nx.grid_2d_graph(side, side):
-        streets.add_edges_from(((i, j), end) for end in ((i + 1, j), (i, j + 1)) if max(end) < side)
-    return streets
 
 
 @cache
-def twenty_problem(name: str) -> tuple[FloatArray, float, dict[str, AnyExplorer]]:
+def twelve_problem(name: str) -> tuple[FloatArray, float, dict[str, AnyExplorer]]:
     """Return the means of an instance, its characteristic time and the rules."""
-    if name in _BEST_K:
-        k, make = _BEST_K[name]
-        means = make()
-        n = len(means)
-        time = best_k_time(means, k, divergence=lambda p, q: (p - q) ** 2 / (2.0 * _SIGMA**2))[1]
-        rules: dict[str, AnyExplorer] = {
-            "BestKGLR": BestKGLR(n, k, delta=0.1),
-            "P-FWS": PFWS(UniformMatroid(n, k), delta=0.1, growth=_GROWTH),
-            "lil'RandLUCB": LilRandLUCB(n, k, delta=0.1),
-            "LUCB++": LUCBPlusPlus(n, k, delta=0.1),
-            "lil'LUCB": LilLUCB(n, k, delta=0.1),
-            "UGapEc": UGapEc(n, k, delta=0.1, epsilon=0.0),
-            "LUCB1": LUCB1(n, k, delta=0.1),
-        }
-        return means, time, rules
-    family = family_of(name.split(", ")[0])
-    if name.endswith("ramp"):
-        means = np.random.default_rng(family.n_arms).permutation(np.linspace(0.1, 0.9, family.n_arms))
-    else:
-        means = np.full(family.n_arms, 0.5)
-        means[family.super_arms[0]] = 0.7
-    time = super_arm_time(means, family.super_arms, sigma=_SIGMA)[1]
-    return means, time, super_arm_rules(family, _GROWTH, n_super_arms=len(family.super_arms))
-
-
-def super_arm_rules(oracle: LinearOracle, growth: float, **family: Any) -> dict[str, AnyExplorer]:
-    """Return the rules for the best super arm."""
-    return {
-        "P-FWS": PFWS(oracle, delta=0.1, growth=growth, **family),
-        "P-FWS, super arms": PFWS(oracle, plays="super arms", delta=0.1, growth=growth, **family),
-        "lil'CLUCB": LilCLUCB(oracle, delta=0.1, growth=growth),
-        "CLUCB": CLUCB(oracle, delta=0.1, growth=growth),
+    k, make = _BEST_K[name]
+    means = make()
+    n = len(means)
+    time = best_k_time(means, k, divergence=lambda p, q: (p - q) ** 2 / (2.0 * _SIGMA**2))[1]
+    rules: dict[str, AnyExplorer] = {
+        "BestKGLR": BestKGLR(n, k, delta=0.1),
+        "lil'RandLUCB": LilRandLUCB(n, k, delta=0.1),
+        "LUCB++": LUCBPlusPlus(n, k, delta=0.1),
+        "lil'LUCB": LilLUCB(n, k, delta=0.1),
+        "UGapEc": UGapEc(n, k, delta=0.1, epsilon=0.0),
+        "LUCB1": LUCB1(n, k, delta=0.1),
     }
+    return means, time, rules
 
 
-def twenty_play(cell: Row, rng: Rng, seed: int) -> Found:
+def twelve_play(cell: Row, rng: Rng, seed: int) -> Found:
     """Return the samples over ``T* ln(1 / delta)`` of each rule, and its errors."""
-    means, time, rules = twenty_problem(cell["instance"])
+    means, time, rules = twelve_problem(cell["instance"])
     found = race(rules, GaussianArms(means, _SIGMA), seed, _CAP)
     return {
         name: {"ratio": own["samples"] / (time * math.log(10.0)), "wrong": own["wrong"]}
@@ -331,20 +272,17 @@ IDENTIFICATION = {
             ("SuccessiveRejects", "uniform"),
         ],
     ),
-    "twenty-instances": Experiment(
-        "samples of each rule over the asymptotic least T* ln(1 / delta): k best arms and super arms",
+    "twelve-instances": Experiment(
+        "samples of each rule over the asymptotic least T* ln(1 / delta): the k best arms",
         "ratio",
-        lambda quick: [{"instance": name} for name in (*_BEST_K, *_SUPER_ARMS)[:: 2 if quick else 1]],
-        twenty_play,
+        lambda quick: [{"instance": name} for name in [*_BEST_K][:: 2 if quick else 1]],
+        twelve_play,
         (10, 40),
         (2, 30),
         [
             ("BestKGLR", "lil'RandLUCB"),
-            ("P-FWS", "BestKGLR"),
             ("lil'RandLUCB", "lil'LUCB"),
             ("lil'LUCB", "LUCB1"),
-            ("P-FWS", "lil'CLUCB"),
-            ("lil'CLUCB", "CLUCB"),
         ],
     ),
 }

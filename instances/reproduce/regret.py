@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from cmab.policy import AnyPolicy
 from instances.arms import Arms, BernoulliArms, GaussianArms, SemiBandit
 from instances.lists import CascadeModel
 from instances.reproduce.experiment import Experiment, Found, Row
-from instances.reproduce.identification import family_of
 from oracles import BruteForce, RankedTopK, TopK
 
 Rng = np.random.Generator
@@ -82,6 +82,26 @@ def two_sets_play(cell: Row, rng: Rng, seed: int) -> Found:
         "CUCB": CUCB(oracle),
     }
     return regrets(learners, SemiBandit(BernoulliArms(means), oracle), 3000, seed)
+
+
+def family_of(name: str) -> BruteForce:
+    """Return paths through 4 x 4 crossings, matchings of K_4,4, or spanning trees of K_5."""
+    import networkx as nx
+
+    if name == "matchings":
+        return BruteForce(16, [[4 * i + j for i, j in enumerate(order)] for order in permutations(range(4))])
+    if name == "trees":
+        edges = list(nx.complete_graph(5).edges)
+        parts: list[Any] = [
+            (arms, nx.Graph([edges[arm] for arm in arms])) for arms in combinations(range(10), 4)
+        ]
+        return BruteForce(10, [arms for arms, part in parts if len(part) == 5 and nx.is_connected(part)])
+    streets: Any = nx.DiGraph()
+    for i, j in nx.grid_2d_graph(4, 4):
+        streets.add_edges_from(((i, j), end) for end in ((i + 1, j), (i, j + 1)) if max(end) < 4)
+    number = {edge: arm for arm, edge in enumerate(streets.edges)}
+    ways = nx.all_simple_edge_paths(streets, (0, 0), (3, 3))
+    return BruteForce(len(number), [[number[edge] for edge in way] for way in ways])
 
 
 def joint_play(cell: Row, rng: Rng, seed: int) -> Found:
