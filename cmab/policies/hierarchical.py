@@ -291,8 +291,6 @@ class HierarchicalCTS(GridPolicy):
     >>> result = simulate(policy, environment, horizon=500, rng=0)
     >>> result.super_arms
     [array([1, 3])]
-    >>> policy.prior_means(result.states[0]).round(1)
-    array([0.2, 0.6])
 
     References
     ----------
@@ -330,12 +328,6 @@ class HierarchicalCTS(GridPolicy):
                 f" means={means}, weights={weights}"
             )
         return pack_grid(self.support, shares, weights, group_labels(self.oracle, self.groups))
-
-    def prior_means(self, state: ArmStatistics) -> FloatArray:
-        """Return the posterior expectation of the prior mean of each group, in the order of the labels."""
-        (wins, losses), (low, high) = self.grid(), self.support
-        mixed: FloatArray = self._grid(state) @ (wins / (wins + losses))
-        return low + (high - low) * mixed
 
     def _grid(self, state: ArmStatistics) -> FloatArray:
         """Return the probability of each point of the grid, shape (number of groups, number of points)."""
