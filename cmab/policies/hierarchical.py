@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds.beta import log_gamma
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval, one_of
@@ -76,7 +77,7 @@ def learn_grid(arms, n, outcomes, t, reals, memory):
             for p in range(n_points):
                 a, b = wins[p] + won, losses[p] + lost
                 # B(a + x, b + 1 - x) / B(a, b): the likelihood p^x (1 - p)^(1 - x).
-                gained = math.lgamma(a + x) - math.lgamma(a) + math.lgamma(b + 1.0 - x) - math.lgamma(b)
+                gained = log_gamma(a + x) - log_gamma(a) + log_gamma(b + 1.0 - x) - log_gamma(b)
                 weights[p] += gained - math.log(a + b)
         sums[arm] += x
         sums[m + arm] += 1.0
