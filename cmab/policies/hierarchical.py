@@ -328,11 +328,3 @@ class HierarchicalCTS(GridPolicy):
                 f" means={means}, weights={weights}"
             )
         return pack_grid(self.support, shares, weights, group_labels(self.oracle, self.groups))
-
-    def _grid(self, state: ArmStatistics) -> FloatArray:
-        """Return the probability of each point of the grid, shape (number of groups, number of points)."""
-        n_groups, n_points = self._sizes()
-        weights = state.memory[: n_groups * n_points].reshape(n_groups, n_points)
-        shares = np.exp(weights - weights.max(axis=1, keepdims=True))
-        probabilities: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-        return probabilities
