@@ -83,7 +83,6 @@ from .policies import HierarchicalCTS as HierarchicalCTS
 from .policies import Learner as Learner
 from .policies import LogisticTS as LogisticTS
 from .policies import ModelPolicy as ModelPolicy
-from .policies import PositionBased as PositionBased
 from .policies import PrimalDualCUCB as PrimalDualCUCB
 from .policies import RandomPolicy as RandomPolicy
 from .policies import RarelySwitchingCUCB as RarelySwitchingCUCB

@@ -16,7 +16,6 @@ from .changing import PiecewiseStationary as PiecewiseStationary
 from .choices import MultinomialLogit as MultinomialLogit
 from .contexts import LinearSemiBandit as LinearSemiBandit
 from .contexts import SleepingSemiBandit as SleepingSemiBandit
-from .corrupted import Corrupted as Corrupted
 from .coverage import Coverage as Coverage
 from .graphs import constant_probabilities as constant_probabilities
 from .graphs import trivalency as trivalency

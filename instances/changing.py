@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable
 
@@ -13,32 +12,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.validation import arm_indices, integer, listed, shown
 
 
-class StandsBefore(Environment):
-    """A wrapper of another environment, `behind`, to which all methods delegate unless overridden."""
-
-    @property
-    @abstractmethod
-    def behind(self) -> Environment:
-        """The wrapped environment."""
-
-    @property
-    def sigma(self) -> float:
-        return self.behind.sigma
-
-    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
-        return self.behind.play(super_arm, rng)
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        return self.behind.pull(arms, rng)
-
-    def expected_reward(self, super_arm: IntArray) -> float:
-        return self.behind.expected_reward(super_arm)
-
-    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
-        return self.behind.triggering_probabilities(super_arm)
-
-
-class PiecewiseStationary(StandsBefore):
+class PiecewiseStationary(Environment):
     """A sequence of environments: the means jump at the changes and are constant between them.
 
     With a `period` the sequence repeats, as days and seasons do. Regret is measured against the best super
@@ -93,10 +67,6 @@ class PiecewiseStationary(StandsBefore):
         self.support = (min(lows), max(highs))
 
     @property
-    def behind(self) -> Environment:
-        return self.environments[0]
-
-    @property
     def sigma(self) -> float:
         return max(each.sigma for each in self.environments)
 
@@ -107,3 +77,17 @@ class PiecewiseStationary(StandsBefore):
     def in_round(self, t: int, rng: np.random.Generator) -> Environment:
         place = t - 1 if self.period is None else (t - 1) % self.period
         return self.environments[bisect_right(self.changes, place)].in_round(t, rng)
+
+    # Outside `in_round`, the sequence is its first environment.
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        return self.environments[0].play(super_arm, rng)
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        return self.environments[0].pull(arms, rng)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        return self.environments[0].expected_reward(super_arm)
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        return self.environments[0].triggering_probabilities(super_arm)

@@ -273,19 +273,6 @@ class SpreadingInfluence(Environment):
         return np.concatenate((seeds, others[: k - len(seeds)])), False
 
     @property
-    def best_seeds(self) -> IntArray:
-        """The best known k seeds, with the value `optimum`.
-
-        Raises
-        ------
-        ValueError
-            If the environment was made without `k`.
-        """
-        if self.k is None:
-            raise ValueError("k must be given when the environment is created, got None")
-        return self._best[0]
-
-    @property
     def optimum(self) -> float:  # type: ignore[override]
         """Expected reward of the best k seeds; ``nan`` without `k`.
 

@@ -137,7 +137,7 @@ _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, np.int64)
 for _i in range(64):
     _PLACES[(int(_DE_BRUIJN) << _i & (2**64 - 1)) >> 58] = _i
-_ONE, _ALL, _TOP = np.uint64(1), np.uint64(2**64 - 1), np.uint64(58)
+_ONE, _TOP = np.uint64(1), np.uint64(58)
 
 
 class Tree(NamedTuple):

@@ -80,20 +80,15 @@ class FeasibleSet:
         return bool(inside.all() and kept.all())
 
 
-def rows_of(
-    n_columns: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]], most: Sequence[float] = ()
-) -> FeasibleSet:
-    """Return the 0-1 vectors of `n_columns` base arms that satisfy rows (columns, coefficients, low, high).
-
-    `most` has the largest values of further integer columns, which are not base arms.
-    """
+def rows_of(n_columns: int, rows: Iterable[tuple[IntArray, FloatArray, float, float]]) -> FeasibleSet:
+    """Return the 0-1 vectors of base arms that satisfy rows (columns, coefficients, low, high)."""
     listed = list(rows)
     sizes = [len(arms) for arms, *_ in listed]
     return FeasibleSet(
         np.arange(n_columns),
-        np.zeros(n_columns + len(most)),
-        np.concatenate((np.ones(n_columns), most)),
-        np.ones(n_columns + len(most), bool),
+        np.zeros(n_columns),
+        np.ones(n_columns),
+        np.ones(n_columns, bool),
         np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
         np.concatenate([arms for arms, *_ in listed]).astype(np.int64),
         np.concatenate([coefficients for _, coefficients, *_ in listed]).astype(np.float64),
@@ -518,9 +513,6 @@ class PuLPOracle(AnytimeOracle):
         super_arm = self._check_entries(super_arm)
         return [self._names[arm] for arm in super_arm]
 
-    def _search(self, values: FloatArray) -> SolverCertificate:
-        return self._searched(values, self._greedy(values))
-
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return a super arm without a search; it is the answer with ``time_limit=0``."""
         return self._largest
@@ -529,17 +521,15 @@ class PuLPOracle(AnytimeOracle):
         """Return a bound on the value of every super arm without a search: the sum of the positive means."""
         return value_of(self._sign * np.maximum(self._sign * values, 0.0))
 
-    def _searched(
-        self, values: FloatArray, known: IntArray, seconds: float | None = None
-    ) -> SolverCertificate:
-        """Return the certificate of the program, or of `known` if the search finds nothing better."""
+    def _search(self, values: FloatArray) -> SolverCertificate:
+        """Return the certificate of the program, or of `_greedy` if the search finds nothing better."""
         better, worse = (max, min) if self.sense == "max" else (min, max)
         # A stopped search may not have a better bound.
         bound = self._easy_bound(values)
-        limit = self.time_limit if seconds is None else seconds
-        if limit == 0.0:
+        known = self._greedy(values)
+        if self.time_limit == 0.0:
             return self._certificate(known, value_of(values[known]), bound)
-        outcome = self._run(self._costs(values), self.sense, seconds=limit)
+        outcome = self._run(self._costs(values), self.sense, seconds=self.time_limit)
         if outcome.state == "infeasible":
             raise SolverError("the solver must prove an optimum, got 'infeasible' for a feasible model")
         chosen, value = known, value_of(values[known])

@@ -708,7 +708,7 @@ class Search:
         self.bound, self.cuts = 0.0, np.empty(0, np.int64)
         kept = self.costs[self.costs < np.inf]
         self.is_whole = bool((kept == np.rint(kept)).all() and kept.sum() < 2.0**52)
-        self.slack, self.root = np.empty(2 * m), int(self.terminals[0])
+        self.root = int(self.terminals[0])
 
     @property
     def is_late(self) -> bool:
@@ -776,7 +776,7 @@ class Search:
         starts, cuts = np.zeros(4 * m + 16, np.int64), np.empty(64 * m + 1024, np.int64)
         bound = dual_ascent(self.roads, slack, self.is_terminal, root, starts, cuts)
         if bound > self.bound or not len(self.cuts):
-            self.slack, self.root = slack, root
+            self.root = root
             n_cuts = int(starts[-1])
             self.starts, self.cuts = starts[: n_cuts + 1].copy(), cuts[: starts[n_cuts]].copy()
         self.raise_bound(bound)

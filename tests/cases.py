@@ -58,7 +58,6 @@ from instances import (
     BernoulliArms,
     BetaArms,
     CascadeModel,
-    Corrupted,
     Coverage,
     DeadlineCascade,
     DependentClickModel,
@@ -820,12 +819,6 @@ ENVIRONMENTS = [
         "moving",
         lambda: MovingMeans([MEANS, MEANS[::-1]], TopK(5, k=2), rounds=[1, 5], period=7),
         ((0, 1), (2, 4)),
-    ),
-    EnvironmentCase(
-        "corrupted",
-        lambda: Corrupted(SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), budget=3.0),
-        ((0, 1), (2, 4)),
-        slow="support",
     ),
     EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
     EnvironmentCase(

@@ -67,17 +67,32 @@ def _start(p, goal, a, b):
         lam, h = (z * z - 3.0) / 6.0, 2.0 / (one + other)
         shift = z * math.sqrt(h + lam) / h - (other - one) * (lam + 5.0 / 6.0 - 2.0 / (3.0 * h))
         return math.log(a / b) - 2.0 * shift
-    log_x = (goal + math.log(a) + math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)) / a
+    log_x = (goal + math.log(a) + log_gamma(a) + log_gamma(b) - log_gamma(a + b)) / a
     return min(log_x, math.log(a / b))
+
+
+@lean_kernel
+def log_gamma(z):
+    """Return ln Gamma(z) for z > 0, with the same bits in both forms, unlike ``math.lgamma``."""
+    product = 1.0
+    while z < 10.0:
+        product *= z
+        z += 1.0
+    return (z - 0.5) * math.log(z) - z + _HALF_LOG_TAU + _stirling_series(z) - math.log(product)
 
 
 @lean_kernel
 def _stirling_error(z):
     """Return ln Gamma(z + 1) less the logarithm of Stirling's formula, sqrt(2 pi z) (z / e)^z."""
     if z < 10.0:
-        return math.lgamma(z + 1.0) - (z + 0.5) * math.log(z) + z - _HALF_LOG_TAU
+        return log_gamma(z + 1.0) - (z + 0.5) * math.log(z) + z - _HALF_LOG_TAU
+    return _stirling_series(z)
+
+
+@lean_kernel
+def _stirling_series(z):
     y = 1.0 / (z * z)
-    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / z
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))) / z
 
 
 @lean_kernel

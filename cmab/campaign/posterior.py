@@ -408,11 +408,6 @@ class Problem(NamedTuple):
     outcomes: IntArray
     start: AnyArray
 
-    @property
-    def n_hidden(self) -> int:
-        """The number of outcomes to draw."""
-        return int((self.graph.fixed < 0).sum())
-
 
 def graph_of(arms: IntArray, tails: Any, heads: Any, fixed: Any, status: Any, steps: Any) -> Graph:
     """Return the graph with its arcs in the order of tails and of heads."""

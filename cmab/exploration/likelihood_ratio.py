@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from cmab.arrays import IntArray
+from cmab.bounds.beta import log_gamma
 from cmab.bounds.kl import divergence
 from cmab.bounds.radii import pair_threshold
 from cmab.compiled import Rule, decide_kernel, kernel, lean_kernel
@@ -88,7 +89,7 @@ def mixture_penalty(mean, count):
         largest += wins * math.log(wins / count)
     if losses > 0.0:
         largest += losses * math.log(losses / count)
-    averaged = math.lgamma(wins + 0.5) + math.lgamma(losses + 0.5) - math.lgamma(count + 1.0)
+    averaged = log_gamma(wins + 0.5) + log_gamma(losses + 0.5) - log_gamma(count + 1.0)
     return largest - averaged + math.log(math.pi)
 
 

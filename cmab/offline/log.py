@@ -218,7 +218,7 @@ class Log(Sequence[LoggedRound]):
         Parameters
         ----------
         oracle : Oracle
-            The oracle. Its `arm_labels` are the names of the base arms.
+            The oracle, which names the base arms.
 
         Raises
         ------

@@ -6,7 +6,6 @@ from .changing import DiscountedCUCB as DiscountedCUCB
 from .changing import GLRRestart as GLRRestart
 from .changing import SlidingWindow as SlidingWindow
 from .choice_models import MNLUCB as MNLUCB
-from .estimators import PositionBased as PositionBased
 from .exploration import Clairvoyant as Clairvoyant
 from .exploration import EpsilonGreedy as EpsilonGreedy
 from .exploration import ForcedExploration as ForcedExploration

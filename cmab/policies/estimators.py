@@ -1,4 +1,4 @@
-"""Estimators of the scikit-learn convention as models of means: fits, predictions, blends and positions.
+"""Estimators of the scikit-learn convention as models of means: fits, predictions and blends.
 
 scikit-learn is not imported. An estimator is any object with ``fit(X, y)`` and ``predict(X)`` or
 ``predict_proba(X)``.
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmab import parameters as declared
-from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.validation import real_array, shown, vector
+from cmab.arrays import AnyArray, FloatArray, IntArray
+from cmab.validation import real_array, shown
 
 
 class ModelError(ValueError):
@@ -138,9 +136,7 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
 
 def seeded(estimator: Any, seed: int) -> Any:
     """Return `estimator` after setting all its parameters named `random_state` to `seed`."""
-    if isinstance(estimator, PositionBased):
-        seeded(estimator.estimator, seed)
-    elif hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
+    if hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
         if names:
             estimator.set_params(**dict.fromkeys(names, seed))
@@ -210,7 +206,6 @@ def with_artificial_rows(
     *,
     size: int,
     ends: tuple[float, float] | None,
-    together: int,
     seed: int,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return rows, outcomes and weights with artificial rows, which differ for each seed.
@@ -226,8 +221,6 @@ def with_artificial_rows(
         The number of artificial rows.
     ends : tuple of float or None
         The two outcomes; None for the smallest and the largest observed outcome.
-    together : int
-        The number of last columns that are copied together from one row, such as indicators of positions.
     seed : int
         The seed.
 
@@ -238,8 +231,6 @@ def with_artificial_rows(
     """
     rng, (n, d) = np.random.default_rng(seed), rows.shape
     sources = rng.integers(n, size=(size, d))
-    if together:
-        sources[:, -together:] = sources[:, -1:]
     low, high = ends or (float(outcomes.min()), float(outcomes.max()))
     drawn = np.where(rng.random(size) < 0.5, low, high)
     return (
@@ -350,162 +341,3 @@ def ridge(rows: FloatArray, outcomes: FloatArray, weights: IntArray) -> Line:
         slope = scaled.T @ np.linalg.solve(scaled @ scaled.T + np.eye(n), rest)
     slope = slope / spread
     return Line(slope, mean - float(centre @ slope))
-
-
-# Positions ----------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False, repr=False)
-class PositionBased(declared.Declared):
-    """A model of outcomes that are the effect of a position times the relevance of an item.
-
-    The last columns of the features are indicators of the positions, as `Slate.pair_features` adds them. The
-    estimator predicts the relevance from the other columns. If the effects are unknown, they are fitted as
-    well, relative to the first position.
-
-    Parameters
-    ----------
-    estimator : object
-        A regressor with ``fit(X, y, sample_weight)`` and ``predict(X)``.
-    positions : int
-        The number of positions, at least 1.
-    examination : array_like, shape (positions,), optional
-        The known effects of the positions, above 0.
-    repeats : int
-        How often the fits of relevance and effects alternate if the effects are unknown.
-
-    Notes
-    -----
-    The squared error is ``(y - e r)^2 = e^2 (y / e - r)^2`` for an effect e and a relevance r. The relevance
-    is therefore fitted to y / e with weights e^2, and the effects are least squares for given relevance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cmab.policies import PositionBased
-    >>> class Means:                                          # the mean outcome of each item
-    ...     def fit(self, X, y, sample_weight):
-    ...         self.of = [np.average(y, weights=sample_weight * (X[:, 0] == item)) for item in (0, 1)]
-    ...     def predict(self, X):
-    ...         return np.where(X[:, 0] == 1, self.of[1], self.of[0])
-    >>> places = np.tile(np.eye(2), (50, 1))
-    >>> X = np.hstack([np.repeat([[0.0], [1.0]], 50, axis=0), places])
-    >>> y = (0.2 + 0.6 * X[:, 0]) * np.where(places[:, 1] == 1, 0.5, 1.0)
-    >>> model = PositionBased(Means(), positions=2).fit(X, y)
-    >>> model.effects.round(2).tolist()
-    [1.0, 0.5]
-
-    References
-    ----------
-    M. Richardson, E. Dominowska, R. Ragno: Predicting Clicks, WWW 2007, for the model. The alternating least
-    squares are ours.
-    """
-
-    estimator: Any
-    positions: int = field(metadata=declared.integer(1))
-    _: KW_ONLY
-    examination: ArrayLike | None = None
-    repeats: int = field(default=5, metadata=declared.integer(1))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_estimator("estimator", self.estimator)
-        if is_classifier(self.estimator) or not takes(self.estimator.fit, "sample_weight"):
-            raise TypeError(
-                "estimator must be a regressor with fit(X, y, sample_weight) and predict(X), got"
-                f" {named(self.estimator)}; use a regressor, such as HistGradientBoostingRegressor()"
-            )
-        if self.examination is not None:
-            known = vector("examination", self.examination, self.positions, 0.0)
-            if not (known > 0.0).all():
-                raise ValueError(f"examination must be above 0, got {known.min():g}")
-            self.examination = known
-
-    def __repr__(self) -> str:
-        return declared.described(self)
-
-    @property
-    def joint_columns(self) -> int:
-        """The number of last columns that artificial rows copy together: the indicators of positions."""
-        return self.positions
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the relevance and, if they are unknown, the effects of the positions.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, d + positions)
-            The features, with indicators of the positions in the last columns.
-        y : array_like, shape (n,)
-            The outcomes.
-        sample_weight : array_like, shape (n,), optional
-            The weight of each row.
-        """
-        rows, places = self._split(X)
-        told = real_array("y", y)
-        weights = np.ones(len(told)) if sample_weight is None else real_array("sample_weight", sample_weight)
-        effects = self._first_effects(places, told, weights)
-        for _ in range(1 if self.examination is not None else self.repeats):
-            seen = places @ effects
-            self.model = copy.deepcopy(self.estimator)
-            self.model.fit(rows, told / seen, sample_weight=weights * seen**2)
-            if self.examination is not None:
-                break
-            effects = self._refined(places, told, weights, np.asarray(self.model.predict(rows)), effects)
-        self.effects = effects
-        return self
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the effect of the position times the relevance of the item in each row.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, d + positions)
-            The features.
-        """
-        rows, places = self._split(X)
-        values: FloatArray = np.asarray(self.model.predict(rows)) * (places @ self.effects)
-        return values
-
-    def _split(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the features of the items, and the indicators of the positions."""
-        rows, k = real_array("X", X), self.positions
-        places = rows[:, -k:]
-        is_one = rows.shape[1] > k and bool(np.isin(places, (0.0, 1.0)).all())
-        if not is_one or not (places.sum(axis=1) == 1.0).all():
-            raise ValueError(
-                f"X must have features of items and then {k} indicators of the position, got"
-                f" shape {rows.shape} without them; use Slate.pair_features(features) without examination"
-            )
-        return rows[:, :-k], places
-
-    def _first_effects(self, places: FloatArray, told: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the known effects, or the mean outcome of each position relative to the first one."""
-        if self.examination is not None:
-            return np.asarray(self.examination)
-        sums, totals = places.T @ (weights * told), places.T @ weights
-        # Prior data: one outcome of the mean at each position.
-        mean = float(np.average(told, weights=weights))
-        means = (sums + mean) / (totals + 1.0)
-        return _relative(means)
-
-    def _refined(
-        self,
-        places: FloatArray,
-        told: FloatArray,
-        weights: FloatArray,
-        relevance: FloatArray,
-        effects: FloatArray,
-    ) -> FloatArray:
-        """Return the least-squares effects for given relevance; the former effect without rows."""
-        tops, bottoms = places.T @ (weights * told * relevance), places.T @ (weights * relevance**2)
-        found = np.divide(tops, bottoms, out=effects.copy(), where=bottoms > 1e-12)
-        return _relative(found)
-
-
-def _relative(effects: FloatArray) -> FloatArray:
-    """Return effects relative to the first one, in [0.01, 100]; ones if the first is not positive."""
-    if not effects[0] > 0.0:
-        return np.ones(len(effects))
-    relative: FloatArray = np.clip(effects / effects[0], 0.01, 100.0)
-    return relative

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds.beta import log_gamma
 from cmab.compiled import index_kernel, lean_kernel, learn_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval, one_of
@@ -76,7 +77,7 @@ def learn_grid(arms, n, outcomes, t, reals, memory):
             for p in range(n_points):
                 a, b = wins[p] + won, losses[p] + lost
                 # B(a + x, b + 1 - x) / B(a, b): the likelihood p^x (1 - p)^(1 - x).
-                gained = math.lgamma(a + x) - math.lgamma(a) + math.lgamma(b + 1.0 - x) - math.lgamma(b)
+                gained = log_gamma(a + x) - log_gamma(a) + log_gamma(b + 1.0 - x) - log_gamma(b)
                 weights[p] += gained - math.log(a + b)
         sums[arm] += x
         sums[m + arm] += 1.0
@@ -290,8 +291,6 @@ class HierarchicalCTS(GridPolicy):
     >>> result = simulate(policy, environment, horizon=500, rng=0)
     >>> result.super_arms
     [array([1, 3])]
-    >>> policy.prior_means(result.states[0]).round(1)
-    array([0.2, 0.6])
 
     References
     ----------
@@ -329,17 +328,3 @@ class HierarchicalCTS(GridPolicy):
                 f" means={means}, weights={weights}"
             )
         return pack_grid(self.support, shares, weights, group_labels(self.oracle, self.groups))
-
-    def prior_means(self, state: ArmStatistics) -> FloatArray:
-        """Return the posterior expectation of the prior mean of each group, in the order of the labels."""
-        (wins, losses), (low, high) = self.grid(), self.support
-        mixed: FloatArray = self._grid(state) @ (wins / (wins + losses))
-        return low + (high - low) * mixed
-
-    def _grid(self, state: ArmStatistics) -> FloatArray:
-        """Return the probability of each point of the grid, shape (number of groups, number of points)."""
-        n_groups, n_points = self._sizes()
-        weights = state.memory[: n_groups * n_points].reshape(n_groups, n_points)
-        shares = np.exp(weights - weights.max(axis=1, keepdims=True))
-        probabilities: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-        return probabilities

@@ -283,8 +283,7 @@ class ModelPolicy(Policy[ModelState]):
         for member, seed in enumerate(state.seeds.tolist()):
             data = state.rows[kept], state.outcomes[kept], state.weights[kept, member]
             if member:
-                together = getattr(self.estimator, "joint_columns", 0)
-                more: Any = {"size": self._artificial, "ends": self.support, "together": together}
+                more: Any = {"size": self._artificial, "ends": self.support}
                 data = estimators.with_artificial_rows(*data, **more, seed=seed)
             tasks.append((self.estimator, *data, seed))
         models = [estimators.fit(*task) for task in tasks]

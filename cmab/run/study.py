@@ -54,6 +54,12 @@ class Piece(NamedTuple):
 Outcome = tuple[Piece, float, float, bytes | str]
 
 
+def _named(argument: str, given: Mapping[str, Specification] | None) -> dict[str, Specification]:
+    if not isinstance(given, Mapping | None):
+        raise TypeError(f'{argument} must be a dict of names, such as {{"ads": ...}}, got {shown(given)}')
+    return dict(given or {})
+
+
 class StudyFailed(RuntimeError):
     """Exception for pieces of a study that raised. All other pieces are stored.
 
@@ -167,11 +173,8 @@ class Study:
             raise ValueError("a study must have either instances and learners, or trials")
         self.path, self.version = Path(path), version
         self.replications, self.seed = integer("replications", replications, 1), integer("seed", seed, 0)
-        self.instances, self.learners, self.trials = (
-            dict(instances or {}),
-            dict(learners or {}),
-            dict(trials or {}),
-        )
+        self.instances, self.learners = _named("instances", instances), _named("learners", learners)
+        self.trials = _named("trials", trials)
         self.max_samples = None if max_samples is None else integer("max_samples", max_samples, 1)
         self.rounds: IntArray | None = None
         if horizon is not None:

@@ -28,7 +28,6 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
         metavar="NAME",
         help="play this problem, this kind of problems or this entry only; may be repeated",
     )
-    parser.add_argument("--unusual", action="store_true", help="the unusual problems in place of the others")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the matches and the tables")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="workers, -1 for all cores (-1)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all instances (0)")
@@ -40,7 +39,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
 def _run(options: argparse.Namespace) -> Iterator[str]:
     from cmab.run.arena import Entry, Problem, read_matches, run, write_matches
     from cmab.run.tables import write_csv
-    from instances.arena import ENTRIES, PROBLEMS, RECORDED, UNUSUAL
+    from instances.arena import ENTRIES, PROBLEMS, RECORDED
 
     mine = [_named(text, "--policy") for text in options.policy]
     mine = [found if isinstance(found, Entry) else Entry.of(found) for found in mine]
@@ -49,8 +48,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
         raise ValueError(f"--problem must name a cmab.run.arena.Problem, got {wrong[0]!r}")
     taken = {thing.name for thing in (*mine, *own)}
     entries = [*mine, *(entry for entry in ENTRIES if entry.name not in taken)]
-    table = UNUSUAL if options.unusual else PROBLEMS
-    problems = [*(problem for problem in table.values() if problem.name not in taken), *own]
+    problems = [*(problem for problem in PROBLEMS.values() if problem.name not in taken), *own]
     if options.only:
         names = {*(p.name for p in problems), *(p.kind for p in problems), *(e.name for e in entries)}
         if unknown := [name for name in options.only if name not in names]:
@@ -71,8 +69,7 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             kinds = "" if entry.kinds is None else f" ({', '.join(sorted(entry.kinds))})"
             yield f"  {entry.name}{kinds}"
         return
-    is_recorded = bool(mine or own) and not (options.seed or options.unusual)
-    recorded = read_matches(RECORDED) if is_recorded else {}
+    recorded = read_matches(RECORDED) if (mine or own) and not options.seed else {}
     standings = run(
         problems,
         entries,

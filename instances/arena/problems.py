@@ -21,7 +21,7 @@ import numpy as np
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
 from cmab.run.arena import Instance, Problem
-from instances.arena import linear, unusual
+from instances.arena import linear
 from instances.arena.linear import (
     Rng,
     leading,
@@ -205,6 +205,13 @@ def arriving(rng: Rng, *, n: int, k: int, change: int) -> tuple[LinearOracle, En
     return oracle, PiecewiseStationary([SemiBandit(BernoulliArms(p), oracle) for p in parts], [change])
 
 
+def jumping(rng: Rng, *, n: int, k: int, changes: tuple[int, ...]) -> tuple[LinearOracle, Environment]:
+    """Draw means that jump after given rounds."""
+    oracle = TopK(n, k)
+    parts = [SemiBandit(BernoulliArms(rng.random(n)), oracle) for _ in range(len(changes) + 1)]
+    return oracle, PiecewiseStationary(parts, changes)
+
+
 def drifting(rng: Rng, *, n: int, k: int, rounds: int) -> tuple[LinearOracle, Environment]:
     """Draw means that drift from one random point to another."""
     oracle = TopK(n, k)
@@ -225,19 +232,17 @@ _PART = 5
 _SALT = 2
 
 
-def read_problems(*families: str) -> dict[str, Problem]:
-    """Return the problems of some families of the table ``problems.jsonl``, by name."""
-    found: dict[str, list[Problem]] = {family: [] for family in families}
-    for line in Path(__file__).with_name("problems.jsonl").read_text(encoding="utf-8").splitlines():
+def read_problems(table: Path, makers: Mapping[str, Any]) -> dict[str, Problem]:
+    """Return the problems of a table by name, with functions from `makers`."""
+    found: dict[str, list[Problem]] = {}
+    for line in table.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        if row["family"] in found:
-            found[row["family"]].append(_problem(row))
+        found.setdefault(row["family"], []).append(_problem(row, makers))
     return {problem.name: problem for family in found.values() for problem in with_held_out(family)}
 
 
-def _problem(row: Mapping[str, Any]) -> Problem:
-    """Return the problem of a row, whose ``make`` is a function of a module of this folder."""
-    makers = vars(linear) | vars(unusual) | globals()
+def _problem(row: Mapping[str, Any], makers: Mapping[str, Any]) -> Problem:
+    """Return the problem of a row, whose ``make`` names a function."""
     parameters, delay = dict(row["parameters"]), row.get("delay")
     if "means" in parameters:
         parameters["means"] = linear.MEANS[parameters["means"]]
@@ -265,11 +270,7 @@ def _hash(name: str) -> str:
 
 #: All problems by name. The families are linear problems, problems in which chosen nodes reach others, lists
 #: and assortments, rounds that differ, and rounds with features.
-PROBLEMS = read_problems("linear", "spreading", "lists", "rounds", "features")
-
-#: Unusual problems, in a table of their own: the best super arm is unlike the others, there are more arms
-#: than rounds, most arms are never used, means jump, or large outcomes are rare.
-UNUSUAL = read_problems("unseen", "few rounds")
+PROBLEMS = read_problems(Path(__file__).with_name("problems.jsonl"), vars(linear) | globals())
 
 #: The recorded results of all entries at the quick level.
 RECORDED = Path(__file__).with_name("recorded.json.gz")

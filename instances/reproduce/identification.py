@@ -277,8 +277,8 @@ IDENTIFICATION = {
         "ratio",
         lambda quick: [{"instance": name} for name in [*_BEST_K][:: 2 if quick else 1]],
         twelve_play,
-        (10, 40),
-        (2, 30),
+        (10, 100),
+        (0.5, 3),
         [
             ("BestKGLR", "lil'RandLUCB"),
             ("lil'RandLUCB", "lil'LUCB"),

@@ -396,8 +396,6 @@ class InfluenceOracle(GraphOracle):
         ([('ann', 'bob'), ('ann', 'cy'), ('bob', 'dan')], array([1., 0., 0.]), 2.0)
         >>> oracle.feedback_of([0], joined={"bob": 1, "cy": 1, "dan": 2}).arms  # two people may have told dan
         array([0, 1])
-        >>> oracle.feedback_of([0], joined=["bob", "dan"]).problem.n_hidden  # all outcomes follow
-        0
         """
         super_arm = self._check_entries(super_arm)
         from oracles.influence.reports import feedback_of_joined, feedback_of_ties

@@ -84,8 +84,6 @@ class ReverseGraph:
     ----------
     graph : DirectedGraph
         The original graph.
-    n_certain : int
-        The number of arcs with probability 1.
     is_joined : bool
         Whether an arc from one component to another can be live.
     component : AnyArray, shape (n_nodes,)
@@ -107,7 +105,6 @@ class ReverseGraph:
     """
 
     graph: DirectedGraph
-    n_certain: int
     is_joined: bool
     component: AnyArray
     masses: FloatArray
@@ -142,9 +139,8 @@ class ReverseGraph:
             means, sampler = means / np.maximum(sums, 1.0)[graph.heads], "coins"
         # Kernels are compiled separately for read-only arrays, so these are copied.
         chances = np.require(means, np.float64, ("C", "W"))
-        n_certain = int(np.count_nonzero(chances == 1.0))
         if contract is None:
-            contract = n_certain > _WORTH_CONTRACTING * graph.n_nodes
+            contract = int(np.count_nonzero(chances == 1.0)) > _WORTH_CONTRACTING * graph.n_nodes
         if contract:
             certain = chances == 1.0
             component = strong_components(graph.tails[certain], graph.heads[certain], graph.n_nodes)
@@ -172,9 +168,7 @@ class ReverseGraph:
         certain = masses * (1.0 - gammas) if len(gammas) else np.zeros(n)
         world = World(roots, cuts, aliases, offsets, tails, limits, arms, chances)
         ways = Ways(rates, tops, gammas) if rates.any() or len(gammas) else None
-        return cls(
-            graph, n_certain, bool(tops.any()), component, masses, world, ways, total_weight, certain, model
-        )
+        return cls(graph, bool(tops.any()), component, masses, world, ways, total_weight, certain, model)
 
     @property
     def omits_single_nodes(self) -> bool:

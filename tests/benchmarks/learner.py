@@ -1,9 +1,10 @@
 """The figures of the page on the learner to begin with: horizons, long runs, campaigns, cost.
 
-``learner.py FOLDER [replications]`` plays the unusual problems of the arena, prints the table of horizons,
-and then long runs and campaigns. The matches are kept in the folder, so the same command continues after an
-interruption. Two replications take about half an hour on one processor. ``--long [runs]`` and ``--campaigns
-[networks]`` print one part, and ``--cost`` the microseconds per round in the compiled loop, in paired runs.
+``learner.py FOLDER [replications]`` plays the problems of ``unusual_problems.py``, prints the table of
+horizons, and then long runs and campaigns. The matches are kept in the folder, so the same command continues
+after an interruption. Two replications take about half an hour on one processor. ``--long [runs]`` and
+``--campaigns [networks]`` print one part, and ``--cost`` the microseconds per round in the compiled loop, in
+paired runs.
 """
 
 import sys
@@ -12,12 +13,13 @@ from collections import defaultdict
 
 import networkx as nx
 import numpy as np
+from unusual_problems import UNUSUAL
 
 from cmab import CTS, AdaptiveCTS, simulate
 from cmab.campaign.posterior import HiddenOutcomes
 from cmab.run.arena import FLOOR, run
 from instances import BernoulliArms, IndependentCascade, SemiBandit
-from instances.arena import ENTRIES, UNUSUAL
+from instances.arena import ENTRIES
 from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, TopK
 
 RULES = ("AdaptiveCTS", "CTS", "CUCB x 0.3")

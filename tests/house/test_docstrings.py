@@ -47,7 +47,7 @@ def test_public_methods_have_a_docstring_of_their_own_or_of_a_base():
 def test_every_rule_says_when_to_use_it():
     """Bases and parts of rules do not."""
     parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
-    parts |= {"CompiledIndexPolicy", "LLR", "PositionBased"}
+    parts |= {"CompiledIndexPolicy", "LLR"}
     for space in (cmab.policies, cmab.exploration):
         for name in set(space.__all__) - parts:
             text = " ".join(str(getattr(space, name).__doc__).split())
@@ -57,7 +57,7 @@ def test_every_rule_says_when_to_use_it():
 def test_pages_name_every_rule_that_can_be_chosen():
     """A reader of the pages finds each explorer and each policy on a page."""
     parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
-    parts |= {"CompiledIndexPolicy", "LLR", "PositionBased"}
+    parts |= {"CompiledIndexPolicy", "LLR"}
     pages = [
         page.read_text(encoding="utf-8")
         for folder in ("start", "how-to")

@@ -27,8 +27,6 @@ from cmab.bounds.mixtures import calibration
 from cmab.testing import check_environment
 from instances import (
     BernoulliArms,
-    Corrupted,
-    EmpiricalArms,
     GaussianArms,
     MovingMeans,
     PiecewiseStationary,
@@ -227,23 +225,6 @@ test_what_is_no_path_is_refused = refused(
     ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
     by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
 )
-
-
-def test_lies_stay_within_their_budget():
-    truth = SemiBandit(
-        EmpiricalArms([[-1.0], [1.5], [3.0]], support=(-1.0, 3.0)), TopK(3, k=2)
-    )  # outcomes in [-1, 3]
-    environment, rng = Corrupted(truth, budget=9.0), np.random.default_rng(0)
-    shown = [environment.in_round(t, rng).play([0, 1], rng) for t in range(1, 6)]
-    lies = [np.abs(each.outcomes - [-1.0, 1.5]).max() for each in shown]
-    assert sum(lies) <= 9.0
-    assert [lie > 0 for lie in lies] == [True, True, False, False, False]
-    assert {each.reward for each in shown} == {0.5}
-    result = simulate(SlidingWindow(CUCB(truth.oracle, support=(-1.0, 3.0)), 3), environment, 50, rng=0)
-    assert result.optimum == pytest.approx(4.5)
-    for budget, whose in ((-1.0, truth), (1.0, SemiBandit(GaussianArms([0.0], sigma=1.0), TopK(1, k=1)))):
-        with pytest.raises(ValueError, match=r"budget must|bounded support"):
-            Corrupted(whose, budget)
 
 
 # Refusals, sessions, availability.

@@ -81,14 +81,14 @@ def draft_of(context: Context) -> Draft:
     k = checked(whole, "the number to choose", context.text("k") or "1")
     draft.options["k"] = k or 1
     if context.text("kind") == "list":
-        draft.file = _upload(context, "list", "names.csv")
+        draft.file = _upload(context, "list")
         if draft.file is None and context.text("names"):
             draft.file = File("names.csv", context.text("names").encode())
         if context.text("largest"):
             draft.options["largest"] = checked(_number, "the largest result", context.text("largest")) or 1.0
         missing = "enter the names, one a line, or choose a file with them"
     else:
-        draft.file = _upload(context, "network", "network.csv")
+        draft.file = _upload(context, "network")
         draft.options["directed"] = {"one": True, "both": False}.get(context.text("ties"))
         draft.options["header"] = {"yes": True, "no": False}.get(context.text("header"))
         draft.options |= {name: context.text(name) or None for name in _COLUMNS}
@@ -106,7 +106,7 @@ def draft_of(context: Context) -> Draft:
     return draft
 
 
-def _upload(context: Context, name: str, usual: str) -> File | None:
+def _upload(context: Context, name: str) -> File | None:
     """Return the uploaded file of a form, or the one of the same form that was uploaded before."""
     assert context.session is not None
     once = context.form.get("once", "")

@@ -124,7 +124,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "chart": [of for of in reported if not math.isnan(of.count)][-30:],
             "bound": bound.exact_gap if bound is not None else None,
             "next": following,
-            "advice": advice_of(opened, following),
+            "advice": advice_of(following),
         }
 
     return opened.kept("state", compute)
@@ -164,7 +164,7 @@ def _most(folder: CampaignFolder, size: int) -> float:
     return float(len(folder.problem.names.labels)) if folder.is_network else size * folder.options.largest
 
 
-def advice_of(opened: Opened, following: dict[str, Any]) -> str:
+def advice_of(following: dict[str, Any]) -> str:
     """Return whether another choice can be better, in words."""
     share = following["better"]
     better = f"another choice is better by {100 * MARGIN:.0f} % or more"

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from places import ROOT
+from scipy.special import gammaln
 
-from cmab.compiled import kernel, keyed_uniforms
+from cmab.bounds.beta import beta_quantile, log_gamma
+from cmab.compiled import interpret, kernel, keyed_uniforms
 from cmab.selection import renew_top_k, top_k
 
 TOP = """
@@ -75,6 +77,19 @@ def test_keyed_uniforms_are_uniform_and_independent():
     centred = table - 0.5
     for neighbour in (np.roll(centred, 1, axis=0), np.roll(centred, 1, axis=1)):
         assert abs((centred * neighbour).mean()) < 6 / 12 / np.sqrt(n)
+
+
+def test_gamma_functions_have_the_same_bits_in_both_forms():
+    """The compiled ``math.lgamma`` has other last digits than that of Python."""
+    z = np.concatenate([10.0 ** np.linspace(-300, 15, 400), np.linspace(0.01, 30.0, 1000)])
+    shapes = np.random.default_rng(0).uniform(0.1, 12.0, (1000, 2))
+    forms = []
+    for interpreted in (True, False):
+        with interpret(interpreted):
+            quantiles = [beta_quantile(p, a, b) for a, b in shapes for p in (0.1, 0.9)]
+            forms.append(([log_gamma(x) for x in z], quantiles))
+    assert forms[0] == forms[1]
+    np.testing.assert_allclose(forms[0][0], gammaln(z), rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.slow

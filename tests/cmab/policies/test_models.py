@@ -9,10 +9,8 @@ from refusals import refused
 from scipy.optimize import minimize_scalar
 
 from cmab import Context, Feedback, ModelPolicy, Session
-from cmab.policies import PositionBased
 from cmab.policies.estimators import Blend, blended, fit, ridge
 from oracles import TopK
-from oracles.lists import Slate
 
 ORACLE = TopK(6, k=2)
 RNG = np.random.default_rng
@@ -187,14 +185,7 @@ test_wrong_estimators_are_refused = refused(
     (lambda: ModelPolicy(ORACLE, object()), r"estimator must have fit\(X, y\)"),
     (lambda: ModelPolicy(ORACLE, LeastSquares), r"must be an instance, such as LeastSquares\(\)"),
     (lambda: ModelPolicy(ORACLE, Locked()), r"copiable by copy\.deepcopy.*_thread\.lock"),
-    (lambda: PositionBased(Constant(), 2), "sample_weight"),
-    (lambda: PositionBased(Coin(), 2), "must be a regressor"),
     error=TypeError,
-)
-test_wrong_parameters_are_refused = refused(
-    (lambda: PositionBased(LeastSquares(), 0), "positions"),
-    (lambda: PositionBased(LeastSquares(), 2, examination=[1.0, 0.0]), "above 0"),
-    (lambda: PositionBased(LeastSquares(), 2).fit(np.ones((3, 3)), np.ones(3)), "pair_features"),
 )
 
 
@@ -208,18 +199,3 @@ def test_wrong_rounds_are_refused():
     session.tell(Feedback(ticket, [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"must have shape \(6, 6\)"):
         session.ask(Context(features=np.eye(6, 3)))
-
-
-@pytest.mark.parametrize("examination", [None, [1.0, 0.6, 0.2]])
-def test_effects_of_positions_are_learned(examination):
-    """Outcomes without noise are explained exactly, up to the ridge."""
-    page = Slate(20, positions=3)
-    effects, own = np.array([1.0, 0.6, 0.2]), RNG(0).random((20, 1))
-    X = page.pair_features(own)
-    y = np.tile(effects, 20) * (0.1 + 0.8 * np.repeat(own[:, 0], 3))
-    model = PositionBased(LeastSquares(1e-9), 3, examination=examination, repeats=40).fit(X, y)
-    assert np.allclose(model.effects, effects, atol=0.01)
-    assert np.allclose(model.predict(X), y, atol=0.01)
-    policy = ModelPolicy(page, PositionBased(LeastSquares(), 3, examination=examination), X)
-    session, _ = learned(policy, 25, y)
-    assert len(session.ask()) == 3

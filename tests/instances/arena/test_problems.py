@@ -9,15 +9,13 @@ from cmab import simulate
 from cmab.run.arena import CannotPlay, play
 from cmab.testing import check_environment
 from instances import SemiBandit
-from instances.arena import ENTRIES, PROBLEMS, UNUSUAL, ShrunkCoins
+from instances.arena import ENTRIES, PROBLEMS, ShrunkCoins
 from oracles import TopK
 
-ALL = PROBLEMS | UNUSUAL
 
-
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_instances_differ_and_are_drawn_again(name):
-    problem = ALL[name]
+    problem = PROBLEMS[name]
     one, same, other = (problem.draw(seed=7, replication=r) for r in (0, 0, 1))
     assert one.oracle.n_arms == one.environment.n_arms
     assert np.array_equal(one.environment.means, same.environment.means)
@@ -38,11 +36,6 @@ def test_the_table_has_all_kinds_and_a_fifth_is_held_out():
     assert others <= set(kinds)
 
 
-def test_the_unusual_problems_include_thirty_with_unseen_arms():
-    assert len(UNUSUAL) == 48
-    assert sum(problem.held_out for problem in UNUSUAL.values()) == 9
-
-
 def test_good_arms_have_no_preferred_place():
     """The better of two sets is equally often the first one.
 
@@ -58,9 +51,9 @@ def test_good_arms_have_no_preferred_place():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_entries_play_the_problems_of_their_kinds(name):
-    problem = ALL[name]
+    problem = PROBLEMS[name]
     for entry in ENTRIES:
         if not entry.plays(problem.kind):
             continue

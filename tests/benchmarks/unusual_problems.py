@@ -1,4 +1,4 @@
-"""Instances of unusual problems of the arena.
+"""Unusual problems for the learner to begin with, in a table as that of the arena.
 
 The best super arm is unlike those that are seen first, there are more arms than rounds, most arms are never
 used, means jump, or large outcomes are rare.
@@ -7,6 +7,7 @@ used, means jump, or large outcomes are rare.
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any, Literal
 
 import networkx as nx
@@ -14,6 +15,7 @@ import numpy as np
 
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
+from instances.arena import linear, problems
 from instances.arena.linear import (
     Rng,
     ShrunkCoins,
@@ -228,13 +230,6 @@ def rare_large(
     return oracle, SemiBandit(EmpiricalArms(outcomes, (0.0, 1.0)), oracle)
 
 
-def jumping(rng: Rng, *, n: int, k: int, changes: tuple[int, ...]) -> Made:
-    """Draw means that jump after given rounds."""
-    oracle = TopK(n, k)
-    parts = [SemiBandit(BernoulliArms(rng.random(n)), oracle) for _ in range(len(changes) + 1)]
-    return oracle, PiecewiseStationary(parts, changes)
-
-
 def flyers(rng: Rng, *, places: int, people: int, k: int) -> tuple[MaxCoverage, Coverage]:
     """Draw coverage of people by places, each of which reaches one in twenty people with small chances."""
     graph: nx.Graph[Any] = nx.Graph()
@@ -257,3 +252,9 @@ def jumping_sets(rng: Rng, *, count: int, size: int, change: int) -> Made:
     means[0][arms[first]] = 0.7
     means[1][arms[second]] = 0.7
     return oracle, PiecewiseStationary([SemiBandit(BernoulliArms(p), oracle) for p in means], [change])
+
+
+#: All unusual problems by name.
+UNUSUAL = problems.read_problems(
+    Path(__file__).with_suffix(".jsonl"), vars(linear) | vars(problems) | globals()
+)
