@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,14 +99,10 @@ def _new(options: argparse.Namespace) -> Lines:
         title=options.title or title_of(options.folder),
         network=options.network and options.network.name,
         names=options.names and options.names.name,
-        directed=options.directed,
-        from_column=options.from_column,
-        to_column=options.to_column,
-        weight_column=options.weight_column,
-        header=options.header,
         k=options.k,
         largest=options.largest,
         seed=options.seed,
+        **{name: getattr(options, name) for name in Options.of_network()},
         **more,
     )
     folder = create_folder(options.folder, made, {given.name: given.read_bytes()}, author=_author(options))
@@ -143,14 +140,6 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
     verb.add_argument("--count", type=float, metavar="N", help="only how many joined, with those asked")
     verb.add_argument("--nobody", action="store_true", help="nobody joined, or nothing worked")
-
-
-def _tell(options: argparse.Namespace) -> Lines:
-    yield from _report(options, is_correction=False)
-
-
-def _correct(options: argparse.Namespace) -> Lines:
-    yield from _report(options, is_correction=True)
 
 
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
@@ -261,8 +250,8 @@ def _author(options: argparse.Namespace) -> str:
 _VERBS = (
     ("new", "make a campaign in a new folder", _options_of_new, _new),
     ("ask", "choose for the next round, with reasons", _options_of_ask, _ask),
-    ("tell", "report who joined, or what worked", _options_of_tell, _tell),
-    ("correct", "replace the report of a round", _options_of_tell, _correct),
+    ("tell", "report who joined, or what worked", _options_of_tell, partial(_report, is_correction=False)),
+    ("correct", "replace the report of a round", _options_of_tell, partial(_report, is_correction=True)),
     ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
     ("show", "show the state, and a table by person", _nothing, _show),

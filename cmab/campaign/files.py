@@ -131,9 +131,17 @@ class Names:
         Raises
         ------
         ValueError
-            If a name is unknown.
+            If names are unknown; the message has a line for each of them.
         """
-        return list(dict.fromkeys(map(self.find, texts)))
+        found, wrong = dict[Hashable, None](), dict[str, None]()
+        for text in texts:
+            try:
+                found[self.find(text)] = None
+            except ValueError as error:
+                wrong[str(error)] = None
+        if wrong:
+            raise ValueError("\n".join(wrong))
+        return list(found)
 
 
 def _loose(text: str) -> str:

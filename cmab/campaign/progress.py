@@ -50,6 +50,8 @@ class Reason:
         Whether the name is also in the best choice by the present estimates.
     asked : int
         In how many reported rounds the name was chosen before.
+    waiting : int
+        The number of another round with the name that waits for its report; 0 without one.
     is_first : bool
         Whether there was no report yet.
     """
@@ -58,6 +60,7 @@ class Reason:
     mean: float
     kind: Literal["known", "explored"]
     asked: int
+    waiting: int = 0
     is_first: bool = False
 
     def in_words(self, *, is_network: bool) -> str:
@@ -66,7 +69,9 @@ class Reason:
             "asked" if is_network else "chosen",
             "once" if self.asked == 1 else f"{self.asked} times",
         )
-        before = f"{verb.capitalize()} {times} before" if self.asked else f"Never {verb} before"
+        told = [f"{times} before"] if self.asked else []
+        told += [f"in round {self.waiting}, which waits for its report"] if self.waiting else []
+        before = f"{verb.capitalize()} {' and '.join(told)}" if told else f"Never {verb} before"
         if self.is_first:
             source = "by the shape of the network" if is_network else "before the first report"
             why = "chosen to learn more, because there is no report yet"
@@ -96,20 +101,22 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     of : Round
         The round.
     earlier : sequence of Round
-        The rounds of the campaign. Only reported ones count.
+        The rounds of the campaign.
     """
     number = {label: at for at, label in enumerate(problem.names.labels)}
     names = [name for name in of.names if name in number]
     chosen = np.array([number[name] for name in names], np.int64)
     rng, told = np.random.default_rng(0), [each for each in earlier if each.state == "reported"]
+    waiting = [each for each in earlier if each.state == "waiting" and each.number != of.number]
     best = set(problem.oracle.solve(beliefs.means, rng).tolist())
     means = beliefs.means[chosen] if problem.graph is None else _contributions(problem, beliefs, chosen, rng)
     return [
         Reason(
             name,
             mean,
-            "known" if number[name] in best else "explored",
+            "known" if of.note == "best" or number[name] in best else "explored",
             sum(name in each.names for each in told),
+            max((each.number for each in waiting if name in each.names), default=0),
             not told,
         )
         for name, mean in zip(names, means.tolist(), strict=True)

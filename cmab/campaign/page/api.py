@@ -13,7 +13,6 @@ from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
 from cmab.campaign.page.web import Anybody, Decider, Reader, Reporter, check_mark
-from cmab.campaign.progress import TABLES
 from cmab.campaign.reports import Report, report_of, round_of
 
 DESCRIPTION = (
@@ -254,15 +253,6 @@ def undo(context: Decider, slug: str, body: Versioned) -> dict[str, int]:
         check_mark(body.version, opened.version)
         event = opened.folder.undo(author=context.author)
         return {"line": event["line"], "round": event["round"]}
-
-
-@ROUTER.get("/campaigns/{slug}/tables/{table}")
-def table(context: Reader, slug: str, table: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a table."""
-    if table not in TABLES:
-        raise Refusal(404, "There is no such table.")
-    with context.store.held(slug) as opened:
-        return {"rows": TABLES[table](opened.folder)}
 
 
 def _campaign(opened: Opened, **state: Any) -> Campaign:

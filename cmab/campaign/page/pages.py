@@ -57,22 +57,28 @@ def home(context: Reader) -> Response:
 def current(context: Reader, slug: str) -> Response:
     """Show the rounds that wait for a report, with reasons, and the way to the next round."""
     with context.store.held(slug) as opened:
-        rounds = views.rounds_in(opened)
-        waiting = [of for of in rounds if of.state == "waiting"]
-        cards = [views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[::-1][:5])]
-        last = next((of for of in reversed(rounds) if of.state == "reported"), None)
-        return _page(
-            context,
-            opened,
-            "current",
-            cards=cards,
-            n_waiting=len(waiting),
-            more=waiting[::-1][5:],
-            last=last,
-            told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
-            n_rounds=len(rounds),
-            left_out=opened.left_out,
-        )
+        return _current(context, opened)
+
+
+def _current(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
+    rounds = views.rounds_in(opened)
+    waiting = [of for of in rounds if of.state == "waiting"]
+    last = next((of for of in reversed(rounds) if of.state == "reported"), None)
+    return _page(
+        context,
+        opened,
+        "current",
+        status,
+        cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[::-1][:5])],
+        n_waiting=len(waiting),
+        more=waiting[::-1][5:],
+        last=last,
+        told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
+        n_rounds=len(rounds),
+        left_out=opened.left_out,
+        form=context.form,
+        message=message,
+    )
 
 
 @ROUTER.get("/c/{slug}/state")
@@ -132,12 +138,17 @@ def choose(context: Decider, slug: str) -> Response:
         check_mark(context.form.get("version"), opened.version)
         folder, without = opened.folder, _names(context, opened, "without")
         is_best, is_new_only = context.text("how") == "best", context.text("aim") == "new"
-        if is_best or is_new_only:
-            of = folder.ask_best(
-                without, is_learning=not is_best, is_new_only=is_new_only, author=context.author
-            )
-        else:
-            of = folder.ask(without, author=context.author)
+        try:
+            if is_best or is_new_only:
+                of = folder.ask_best(
+                    without, is_learning=not is_best, is_new_only=is_new_only, author=context.author
+                )
+            else:
+                of = folder.ask(without, author=context.author)
+        except (NewerEventsError, TicketError):
+            raise
+        except ValueError as error:
+            return _current(context, opened, shown_error(error, context.store), 400)
         opened.change(new_only=is_new_only)
         return context.go(f"/c/{slug}", f"Round {of.number} was chosen.")
 
@@ -313,11 +324,15 @@ def change(context: Decider, slug: str) -> Response:
         options, form = opened.folder.options, context.form
         try:
             if "first" in form:
-                names = opened.folder.problem.names
+                check_mark(form.get("version"), opened.version)
+                names, graph = opened.folder.problem.names, opened.folder.problem.graph
                 given = [clean(form[name]) for name in ("first", "second")]
                 tie = tuple(str(names.find(name)) if name in names else name for name in given)
                 if not all(tie) or tie[0] == tie[1]:
                     raise ValueError("enter two different names")
+                u, v = (names.labels.index(names.find(name)) if name in names else -1 for name in tie)
+                if graph is not None and ((graph.tails == u) & (graph.heads == v)).any():
+                    raise ValueError(f"the tie of {tie[0]} and {tie[1]} exists already")
                 opened.change(ties=(*options.ties, tie))
                 return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
             check_title(title := clean(context.text("title")))

@@ -11,8 +11,6 @@ import networkx as nx
 import numpy as np
 from scipy.stats import rankdata
 
-from cmab.arrays import FloatArray
-
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
@@ -119,18 +117,8 @@ def _places(part: nx.Graph[Any]) -> dict[Hashable, tuple[float, float]]:
     """Return the places, which are the same for the same people and ties."""
     spread = nx.spring_layout(part, seed=7, k=1.6 / math.sqrt(len(part)), iterations=120)
     found = np.array([[*place] for place in spread.values()])
-    xs, ys = (
-        (_EDGE + _even(found[:, axis]) * (size - 2 * _EDGE)).round(1).tolist()
-        for axis, size in ((0, _WIDTH), (1, _HEIGHT))
-    )
+    # Half by the place and half by its rank, so that no corner is full.
+    share = (found - found.min(axis=0)) / np.maximum(np.ptp(found, axis=0), 1e-9)
+    share += (rankdata(found, "ordinal", axis=0) - 1) / (len(found) - 1)
+    xs, ys = (_EDGE + share / 2 * (np.array([_WIDTH, _HEIGHT]) - 2 * _EDGE)).round(1).T.tolist()
     return dict(zip(spread, zip(xs, ys, strict=True), strict=True))
-
-
-def _even(values: FloatArray) -> FloatArray:
-    """Return values between 0 and 1, half by their size and half by their rank, so that no corner is full."""
-    span = np.ptp(values)
-    if span < 1e-9:
-        return np.full(len(values), 0.5)
-    ranks = (rankdata(values, "ordinal") - 1) / (len(values) - 1)
-    spread: FloatArray = 0.5 * (values - values.min()) / span + 0.5 * ranks
-    return spread

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
@@ -77,15 +76,11 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
         rounds = rounds_in(opened)
         picture = None
         if folder.problem.graph is not None and has_picture:
-            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), asked_ever(rounds))
+            waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
+            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), waiting)
         return Card(of, reasons_of(folder.problem, folder.campaign.beliefs(), of, rounds), picture)
 
     return opened.kept(("card", of.number, has_picture), compute)
-
-
-def asked_ever(rounds: list[Round]) -> set[Hashable]:
-    """Return the people that were asked in a round without a report."""
-    return {name for of in rounds if of.state == "waiting" for name in of.names}
 
 
 def joined_before(opened: Opened, of: Round) -> dict[str, int]:

@@ -107,40 +107,6 @@ FORM = (
 )
 
 
-def test_a_new_campaign_shows_all_errors_and_what_was_read(browser, served, tmp_path):
-    """Three errors at once, the corrected form with the kept file, another column, and the campaign."""
-    browser.get(f"{served.base}/new")
-    by(browser, "#k").clear()
-    fill(browser, "How many to choose", "many")
-    click(browser, "Show what is read")
-    errors = texts(browser, "[role=alert] li")
-    assert len(errors) == 3 and "title" in errors[0] and "many" in errors[1] and "file" in errors[2]
-    fill(browser, "Title", "A form")
-    fill(browser, "File of the network", written(tmp_path, FORM))
-    by(browser, "#k").clear()
-    fill(browser, "How many to choose", "9")
-    click(browser, "Show what is read")
-    assert texts(browser, "[role=alert] li") == ["K must be at most the number of names, 5, got 9."]
-    assert "friends.csv is kept" in by(browser, "main").text
-    by(browser, "#k").clear()
-    fill(browser, "How many to choose", "2")
-    click(browser, "Show again")
-    assert told(browser) == "5 people, 3 ties"
-    heads = [text.split("\n") for text in texts(browser, "thead th")]
-    assert [kind for _, kind in heads] == ["not used", "person", "person", "weight"]
-    assert texts(browser, "tbody tr")[0].endswith("Ann Lee Bob 3")
-    assert "1 name has no tie." in texts(browser, "main li")
-    fill(browser, "Column of the second person", "hours")
-    click(browser, "Create the campaign")  # the columns have changed, so they are shown first
-    assert [kind.split("\n")[1] for kind in texts(browser, "thead th")][2:] == ["not used", "person"]
-    fill(browser, "Column of the second person", "found from the file")
-    click(browser, "Show again")
-    click(browser, "Create the campaign")
-    assert told(browser) == "The campaign A form was created."
-    click(browser, "Settings")
-    assert "5 people, 3 ties" in by(browser, "main").text
-
-
 def report(browser, n=1):
     """Report that the first `n` people of the form joined, and return their names."""
     click(browser, "Enter the report")

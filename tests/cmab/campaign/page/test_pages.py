@@ -66,7 +66,11 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
     assert of.count == 2.0 and of.alone == ("Tilda",)
     assert "by another way: Tilda" in page.get(f"{place}/state").text
     page.send(f"{place}/settings", f"{place}/settings", 400, first="Ann", second="ann ")
-    page.send(f"{place}/settings", f"{place}/settings", first="ann", second="Tilda")
+    tie = page.fields(f"{place}/settings", f"{place}/settings") | {"first": "ann", "second": "Tilda"}
+    for _ in range(2):  # a double click
+        assert page.client.post(f"{place}/settings", data=tie).status_code == 303
+    text = page.send(f"{place}/settings", f"{place}/settings", 400, first="Tilda", second="Ann").text
+    assert "The tie of Tilda and Ann exists already." in text
     assert "Added ties: Ann – Tilda." in page.get(f"{place}/settings").text
     page.report(place, 1, others="Tilda")
     of = page.rounds(place)[0]
@@ -147,11 +151,20 @@ def test_a_round_keeps_its_number_when_people_are_left_out(page):
 
 def test_the_best_choice_and_new_people_only(page):
     place = page.create("New only")
+    text = page.choose(place, status=400, without="Annn, Bob, Karl", how="best").text
+    assert all(f"did you mean &#39;{name}&#39;?" in text for name in ("Ann", "Carl"))
+    assert "Annn, Bob, Karl" in text
     page.choose(place, how="best")
     asked = page.rounds(place)[0].names
+    others = ", ".join({"Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Meyer, Zoé"} - {*asked})
+    page.choose(place, without=others, how="best")
+    text = page.get(place).text
+    assert text.count("Asked in round 1, which waits for its report; among the best") == 2
+    assert "explored" not in text and "Never asked before" not in text
+    page.send(place, f"{place}/rounds/2/cancel")
     page.report(place, 1, nobody="1")
     page.choose(place, how="learn", aim="new")
-    assert not {*asked} & {*page.rounds(place)[1].names}
+    assert not {*asked} & {*page.rounds(place)[2].names}
     assert 'name="aim" value="new" checked' in page.get(place).text
 
 
