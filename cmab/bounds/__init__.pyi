@@ -17,9 +17,11 @@ from .regret import reward_gaps as reward_gaps
 from .samples import adaptive_top_k_samples as adaptive_top_k_samples
 from .samples import aggregate_hardness as aggregate_hardness
 from .samples import best_k_gaps as best_k_gaps
+from .samples import clucb_samples as clucb_samples
 from .samples import hardness as hardness
 from .samples import least_best_k_samples as least_best_k_samples
 from .samples import lil_clucb_samples as lil_clucb_samples
 from .samples import lil_rand_lucb_samples as lil_rand_lucb_samples
 from .samples import lucb1_samples as lucb1_samples
+from .samples import worst_case_samples as worst_case_samples
 from .times import best_k_time as best_k_time

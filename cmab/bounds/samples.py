@@ -36,6 +36,15 @@ def gaps_of_best(values, k, out):
         out[i] = values[i] - following if is_top[i] else kth - values[i]
 
 
+@kernel
+def sum_of_inverse_squares(widths):
+    """Return the sum of ``width^-2``, infinite if a width is 0."""
+    total = 0.0
+    for width in widths:
+        total += 1.0 / (width * width)
+    return total
+
+
 def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
     """Return the gap of each arm to the border of the `k` best arms.
 
@@ -151,6 +160,59 @@ def aggregate_hardness(means: ArrayLike, k: int, *, epsilon: float) -> tuple[int
     return t, float(psi), hardness(gaps, psi)
 
 
+def ugapec_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0, sigma: float = 0.5) -> float:
+    """Return UGapEc's bound on samples: the largest n with ``n <= 2 H_eps ln(4 N n^3 / delta) + N``.
+
+    Examples
+    --------
+    >>> from cmab.bounds.samples import ugapec_samples
+    >>> round(ugapec_samples([0.5, 0.5], epsilon=0.0, delta=0.1))
+    1712
+
+    References
+    ----------
+    V. Gabillon, M. Ghavamzadeh, A. Lazaric: Best Arm Identification, NIPS 2012, Theorem 2.
+    """
+    h = ugape_hardness(gaps, epsilon=epsilon, support=(-sigma, sigma))
+    return anytime_samples(h, len(gap_array(gaps)), delta=delta)
+
+
+def anytime_samples(h: float, n_arms: int, *, delta: float) -> float:
+    """Return the largest n with ``n <= 2 h ln(4 N n^3 / delta) + N``, for radii in the number of samples.
+
+    Examples
+    --------
+    >>> from cmab.bounds.samples import anytime_samples
+    >>> round(anytime_samples(32.0, n_arms=2, delta=0.1))
+    1712
+    """
+    # Gabillon et al. (2012), proof of Theorem 2, step 2.
+    log_delta = math.log(4 * n_arms / real("delta", delta, 0.0, 1.0, inside=True))
+    if math.isinf(h):
+        return math.inf
+    n = 1e3 * (h + n_arms + log_delta) ** 2  # above the largest solution, to which the iteration decreases
+    for _ in range(200):
+        n = 2 * h * (log_delta + 3 * math.log(n)) + n_arms
+    return n
+
+
+def ugapeb_error(
+    gaps: ArrayLike, *, epsilon: float = 0.0, support: tuple[float, float] = (0.0, 1.0), budget: int
+) -> float:
+    """Return UGapEb's error bound ``2 N n exp(-2a)`` for N arms with the best ``a = (n - N) / (4 H_eps)``.
+
+    Examples
+    --------
+    >>> from cmab.bounds.samples import ugapeb_error
+    >>> round(ugapeb_error([0.5, 0.5], budget=1000), 6)
+    0.000676
+    """
+    n_arms = len(gap_array(gaps))
+    # Gabillon et al. (2012), Theorem 1.
+    a = (budget - n_arms) / (4 * ugape_hardness(gaps, epsilon=epsilon, support=support))
+    return min(1.0, 2 * n_arms * budget * math.exp(-2 * a))
+
+
 def halving_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> int:
     """Return the exact number of samples of `Halving`, which is the same on every instance.
 
@@ -244,6 +306,48 @@ def least_best_k_samples(
     return evidence(delta) * sum(1.0 / cost if cost > 0.0 else math.inf for cost in costs)
 
 
+def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> float:
+    """Return ``n ln(k / (8 delta)) / (18375 epsilon^2)`` of Theorem 8 (worst instance of Explore-m).
+
+    Consider a rule that returns k arms which, with probability at least ``1 - delta``, are all within
+    `epsilon` of the k-th best. On some instance, one of `instances.lucb_lower_bound`, it needs at least so
+    many samples on average.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least ``2 k``.
+    k : int
+        Number of returned arms, at least 6.
+    delta : float
+        Error probability, in (0, 1/4].
+    epsilon : float
+        Tolerance, in (0, sqrt(1/32)].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside the range of the theorem.
+
+    Examples
+    --------
+    >>> from cmab.bounds.samples import worst_case_samples
+    >>> round(worst_case_samples(1000, 100, epsilon=0.01, delta=0.01), 1)
+    3880.8
+
+    References
+    ----------
+    S. Kalyanakrishnan, A. Tewari, P. Auer, P. Stone: PAC Subset Selection in Stochastic Multi-armed
+    Bandits, ICML 2012, Theorem 8.
+    """
+    k = integer("k", k, 6)
+    n_arms = integer("n_arms", n_arms, 2 * k)
+    smallest = float(np.nextafter(0.0, 1.0))
+    epsilon = real("epsilon", epsilon, smallest, math.sqrt(1 / 32))
+    delta = real("delta", delta, smallest, 0.25)
+    return n_arms * math.log(k / (8.0 * delta)) / (18375.0 * epsilon**2)
+
+
 def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> float:
     """Return the bound on the mean samples of LUCB1 over all runs, including runs that err.
 
@@ -253,10 +357,8 @@ def lucb1_samples(gaps: ArrayLike, *, delta: float, epsilon: float = 0.0) -> flo
 
     Parameters
     ----------
-    gaps, delta
-        As for `lil_clucb_samples`, but the gaps are in [0, 1].
-    epsilon : float
-        Tolerance of each returned arm, at least 0.
+    gaps, delta, epsilon
+        As for `clucb_samples`, but the gaps are those of the best k, in [0, 1]; see `best_k_gaps`.
 
     Examples
     --------
@@ -354,6 +456,47 @@ def lil_clucb_samples(
     part = 4 if width is None else 3 * integer("width", width, 1)
     epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(n_arms,), n_sides=1.0)
     return _lil_pulls(array / part, level / n_arms, epsilon, sigma)
+
+
+def clucb_samples(
+    gaps: ArrayLike,
+    *,
+    delta: float,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    width: int,
+    max_super_arm_size: int = 1,
+) -> float:
+    """Return the bound on the samples of CLUCB on the event that its intervals hold.
+
+    An arm is not sampled if its radius is below ``gap / (3 width)``. The rule stops when the largest radius
+    in dispute is at most ``epsilon / (2 size)``. The bound is the largest n with ``n <= 2 sigma^2 sum of
+    max(gap / (3 width), epsilon / (2 size))^-2 ln(4 N n^3 / delta) + N``.
+
+    Parameters
+    ----------
+    gaps, delta, sigma, width
+        As for `lil_clucb_samples`.
+    epsilon : float
+        Tolerance of the sum (CLUCB-PAC), at least 0.
+    max_super_arm_size : int
+        Number of arms in the largest super arm (size above); it has an effect only if `epsilon` is positive.
+
+    Examples
+    --------
+    >>> from cmab.bounds.samples import clucb_samples
+    >>> round(clucb_samples([0.5, 0.5], width=2, delta=0.1))
+    4241
+
+    References
+    ----------
+    S. Chen, T. Lin, I. King, M. R. Lyu, W. Chen: Combinatorial Pure Exploration of Multi-Armed Bandits,
+    NIPS 2014, Theorems 1 and 5 (from memory); the inequality replaces the closed form of the paper.
+    """
+    least = real("epsilon", epsilon, 0.0) / (2 * integer("max_super_arm_size", max_super_arm_size, 1))
+    widths = gap_array(gaps) / (3 * integer("width", width, 1))
+    h = real("sigma", sigma, 0.0, inside=True) ** 2 * hardness(widths, least)
+    return anytime_samples(h, len(widths), delta=_level(delta))
 
 
 def adaptive_top_k_samples(means: ArrayLike, k: int, *, delta: float, epsilon: float) -> float:

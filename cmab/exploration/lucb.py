@@ -200,7 +200,8 @@ class LUCB1(RuledExplorer, BestK):
     def intervals(self, state: ArmStatistics) -> tuple[FloatArray, FloatArray]:
         """Return the means minus and plus the radii of this round."""
         radii = np.empty(self.n_arms)
-        hoeffding_radii(state.counts, lucb1_rate(self.n_arms, state.rounds, self.delta), self.sigma, radii)
+        counts, rate = self.seen(state).counts, lucb1_rate(self.n_arms, state.rounds, self.delta)
+        hoeffding_radii(counts, rate, self.sigma, radii)
         return around(state.means, radii)
 
 

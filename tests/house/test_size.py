@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
 BUDGETS = {
-    "cmab": (34_300, 110),
+    "cmab": (34_460, 110),
     "oracles": (14_670, 42),
     "instances": (5_820, 28),
-    "tests": (27_160, 187),
+    "tests": (27_260, 188),
 }
 
 #: Words of the Markdown pages at most.

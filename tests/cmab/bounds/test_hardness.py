@@ -10,6 +10,7 @@ from cmab.bounds.samples import (
     best_k_gaps,
     hardness,
     ugape_hardness,
+    ugapec_samples,
 )
 from cmab.explorer import best_k
 from oracles import TopK
@@ -61,7 +62,14 @@ def test_gaps_are_what_it_costs_to_change_a_side(seed):
 def test_equal_means_are_infinitely_hard():
     gaps = best_k_gaps([0.5, 0.5, 0.1], 1)
     assert hardness(gaps) == ugape_hardness(gaps) == np.inf
+    assert ugapec_samples(gaps, epsilon=0.0, delta=0.1) == np.inf
     assert hardness(gaps, floor=0.5) == 12.0
+
+
+def test_ugapec_samples_solves_its_equation():
+    gaps = np.array([0.1, 0.3, 0.4])
+    n = ugapec_samples(gaps, epsilon=0.05, delta=0.1)
+    assert n == pytest.approx(2 * ugape_hardness(gaps, epsilon=0.05) * np.log(4 * 3 * n**3 / 0.1) + 3)
 
 
 def test_bad_gaps_are_refused():

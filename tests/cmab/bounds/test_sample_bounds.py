@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from cmab import LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
+from cmab import CLUCB, LUCB1, AdaptiveTopK, LilCLUCB, LilRandLUCB, identify
 from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.radii import c_epsilon, lil_radii
 from cmab.bounds.samples import (
     adaptive_top_k_samples,
     best_k_gaps,
+    clucb_samples,
     least_best_k_samples,
     lil_clucb_samples,
     lil_rand_lucb_samples,
@@ -53,6 +54,17 @@ def test_lil_bounds_by_counting():
     assert lil_clucb_samples([np.inf, np.inf], delta=0.1) == 2
 
 
+def test_clucb_solves_its_inequality():
+    gaps = np.array([0.5, 0.3])
+    n = clucb_samples(gaps, width=2, delta=0.1, sigma=0.5)
+    pulls = [2 * 0.25 * math.log(8 * n**3 / 0.1) / (gap / 6) ** 2 for gap in gaps]
+    assert n == pytest.approx(2 + sum(pulls))
+    tolerant = clucb_samples(
+        gaps, width=2, delta=0.1, sigma=0.5, epsilon=0.6, max_super_arm_size=3
+    )  # floors of 0.1 for both
+    assert tolerant == pytest.approx(2 + 2 * 2 * 0.25 * math.log(8 * tolerant**3 / 0.1) / 0.01)
+
+
 def test_adaptive_top_k_by_hand():
     """Gaps of 1/2 and psi = 1/2: rounds 1 to 4, of 15, 82, 377 and 1,655 outcomes of each arm."""
     assert adaptive_top_k_samples([0.75, 0.25], 1, epsilon=0.25, delta=0.1) == 2 * (15 + 82 + 377 + 1655)
@@ -68,6 +80,11 @@ def test_adaptive_top_k_by_hand():
         (LUCB1(5, 2, delta=0.1), lucb1_samples(GAPS, delta=0.1)),
         (LilRandLUCB(5, 2, delta=0.1), lil_rand_lucb_samples(GAPS, 2, delta=0.1)),
         (LilCLUCB(TopK(5, 2), delta=0.1), lil_clucb_samples(GAPS, delta=0.1)),
+        (CLUCB(TopK(5, 2), delta=0.1), clucb_samples(GAPS, width=2, delta=0.1)),
+        (
+            CLUCB(TopK(5, 2), delta=0.1, epsilon=0.5),
+            clucb_samples(GAPS, width=2, delta=0.1, epsilon=0.5, max_super_arm_size=2),
+        ),
         (
             AdaptiveTopK(5, 2, epsilon=0.1, delta=0.1),
             adaptive_top_k_samples(MEANS, 2, epsilon=0.1, delta=0.1),
