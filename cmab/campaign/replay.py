@@ -31,8 +31,8 @@ _BEGINNING, _LEARNING, _CHOOSING = range(3)
 _CASCADE = {"joined": "choices", "unseen": "choices", "live": "arms", "dead": "arms"}
 _NUMBERS = {"pulls": np.int64, "squares": np.float64, "costs": np.float64}
 #: Entries of an event that its row in the history repeats unchanged.
-_SHOWN = ("reward", "pulls", "squares", "used", "expired", "withdrawn", "replaced_by", "propensity")
-_SHOWN += ("by_position", "note")
+_SHOWN: tuple[str, ...] = ("reward", "pulls", "squares", "used", "propensity", "by_position")
+_SHOWN += ("expired", "withdrawn", "replaced_by", "note")
 
 Body = dict[str, Any]
 
