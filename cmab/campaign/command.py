@@ -239,8 +239,11 @@ def _folder(options: argparse.Namespace) -> CampaignFolder:
 
 def _author(options: argparse.Namespace) -> str:
     given: str | None = getattr(options, "author", None)
-    if given is not None:
-        return given
+    return user() if given is None else given
+
+
+def user() -> str:
+    """Return the name of the user of this process, or nothing."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # the user of the process has no name

@@ -198,13 +198,16 @@ def names_in(text: str) -> list[str]:
     header = rows[0][1] if rows else []
     at = next((at for at, cell in enumerate(header) if cell.casefold() in _NAME_HEADERS), None)
     found: dict[str, int] = {}
+    wrong: list[str] = []
     for line, row in rows[0 if at is None else 1 :]:
         name = row[at or 0] if len(row) > (at or 0) else ""
         if not name:
-            raise ValueError(f"line {line}: a name must not be empty")
-        if name in found:
-            raise ValueError(f"line {line}: {name} must be listed once, but line {found[name]} has it, too")
-        found[name] = line
+            wrong.append(f"line {line}: a name must not be empty")
+        elif name in found:
+            wrong.append(f"line {line}: {name} must be listed once, but line {found[name]} has it, too")
+        found.setdefault(name, line)
+    if wrong:
+        raise ValueError("\n".join(wrong[:20]))
     if not 0 < len(found) <= _MOST_NAMES:
         raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(found):,}")
     return list(found)

@@ -169,8 +169,7 @@ def delimited(
         notes.insert(0, f"lines that begin with # or % are left out: {comments:,}")
     first, second = _places_of_ends(file, names, edges, has_header, asked)
     edges = [_widened(row, len(names), first) for row in edges]
-    for row in edges:
-        _check(file, row, names, delimiter)
+    refuse(_wrong_rows(file, edges, names, delimiter))
     is_form = any(_are_dates([row.fields[at] for row in edges]) for at in range(len(names)))
     further = _alike(names, first, second) if has_header and asked[1] is None else []
     ties, nodes, split = _ties(edges, first, [second, *further], names[second], is_form)
@@ -284,12 +283,23 @@ def _widened(row: _Row, width: int, first: int) -> _Row:
     return row._replace(fields=[row.fields[0] if at == first else "" for at in range(width)])
 
 
-def _check(file: Path, row: _Row, names: Sequence[str], delimiter: str) -> None:
-    if len(row.fields) != len(names) or len(names) < 2:
-        raise ValueError(
-            f"{file}, line {row.line}: must have {max(2, len(names))} columns (two names, then the columns "
-            f"of the first line) separated by {_DELIMITERS[delimiter]}, got {shown(row.fields[:5])}"
+def _wrong_rows(file: Path, edges: list[_Row], names: Sequence[str], delimiter: str) -> list[str]:
+    rule = "two names" if len(names) < 3 else f"{len(names)} cells, as the first line"
+    form = "" if delimiter == " " else f", separated by {_DELIMITERS[delimiter]}"
+    return [
+        f"{file}, line {row.line}: a line must have {rule}{form}, got {shown('; '.join(row.fields[:5]))}"
+        for row in edges
+        if len(row.fields) != len(names) or len(names) < 2
+    ]
+
+
+def refuse(wrong: list[str]) -> None:
+    """Raise ``ValueError`` with the first lines of a list of faults, if there are any."""
+    if wrong:
+        more = (
+            [f"there are {len(wrong) - _SHOWN_CELLS:,} more such lines"] if len(wrong) > _SHOWN_CELLS else []
         )
+        raise ValueError("\n".join([*wrong[:_SHOWN_CELLS], *more]))
 
 
 # The header
@@ -307,7 +317,7 @@ def _cut(file: Path, rows: list[_Row], header: bool | None, delimiter: str) -> _
     has_header = _is_header(rows) if header is None else header
     first, edges = rows[0].fields, rows[1:] if has_header else rows
     if edges and sum(map(bool, first)) < 2:
-        _check(file, rows[0]._replace(fields=list(filter(None, first))), ["", ""], delimiter)
+        refuse(_wrong_rows(file, [rows[0]._replace(fields=[*filter(None, first)])], ["", ""], delimiter))
     if not edges:
         raise ValueError(f"{file} must hold at least one edge, got a header and no more")
     names = [f"{at + 1}" for at in range(len(first))]

@@ -18,7 +18,7 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.campaign.files import alike_in_words
 from cmab.run.tables import number, numbers_of
 from cmab.validation import shown
-from instances.networks.columns import EdgeTable, Preview, delimited, is_number, number_of
+from instances.networks.columns import EdgeTable, Preview, delimited, is_number, number_of, refuse
 from instances.networks.formats import form_of, written
 from oracles import DirectedGraph
 
@@ -189,15 +189,15 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
         data = _text_of_sheet(file, data)
     try:
         text = _text_in(data)
-    except UnicodeDecodeError as error:
+    except UnicodeDecodeError:
         try:
             text, as_windows = data.decode(_WINDOWS), b"\0" not in data
         except UnicodeDecodeError:
             as_windows = False
         if not as_windows:
             raise ValueError(
-                f"{file} must be text in UTF-8, got {error}; save a spreadsheet as CSV in UTF-8, and unpack"
-                " an archive, unless gzip made it"
+                f"{file} must be text in UTF-8 or a workbook (.xlsx), got other data; save a spreadsheet as"
+                " CSV in UTF-8, and unpack an archive, unless gzip made it"
             ) from None
     form = form_of(file, text)
     if (header is not None or asked != (None, None)) and form is not None:
@@ -392,9 +392,8 @@ def _numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, b
 
 
 def _require(table: EdgeTable, column: str, is_good: BoolArray, requirement: str) -> None:
-    for row in np.flatnonzero(~is_good)[:1].tolist():
-        value = shown(table.columns[column][row])
-        raise ValueError(f"{table.file}, {table.places[row]}, column {column}: {requirement}, got {value}")
+    cells = [(table.places[row], table.columns[column][row]) for row in np.flatnonzero(~is_good).tolist()]
+    refuse([f"{table.file}, {at}, column {column}: {requirement}, got {shown(cell)}" for at, cell in cells])
 
 
 def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:

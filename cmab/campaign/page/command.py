@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from cmab.campaign.command import user
+
 Lines = Iterator[str]
 _EXAMPLES = """examples:
   cmab serve campaigns                                open a page for you alone on this computer
@@ -58,7 +60,9 @@ def run(options: argparse.Namespace) -> Lines:
     listening = _bound(options.host, options.port)
     port = listening.getsockname()[1]
     key = None if users is not None else key_in(options.folder, is_new=options.new_key)
-    access = Access(users, owner=_owner(), port=port, token=key, is_secure=options.certificate is not None)
+    access = Access(
+        users, owner=user() or "owner", port=port, token=key, is_secure=options.certificate is not None
+    )
     app = application(store, access, hosts=hosts_of(options.host, port, options.name))
     scheme = "http" if options.certificate is None else "https"
     address = f"{scheme}://{options.host}:{port}/"
@@ -169,10 +173,3 @@ def _add_user(options: argparse.Namespace) -> str:
         raise ValueError("the two passwords must be the same")
     add_user(options.users, options.add_user, password, options.role)
     return f"{options.users}: {options.add_user} has the role {options.role}"
-
-
-def _owner() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # the user of the process has no name
-        return "owner"

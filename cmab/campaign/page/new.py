@@ -74,7 +74,8 @@ def draft_of(context: Context) -> Draft:
         try:
             return call(*given)
         except ValueError as error:
-            draft.errors.append(shown_error(error, context.store))
+            lines = [error] if isinstance(error, UnicodeError) else map(ValueError, str(error).splitlines())
+            draft.errors += [shown_error(line, context.store) for line in lines]
             return None
 
     checked(check_title, draft.options["title"])
@@ -94,6 +95,7 @@ def draft_of(context: Context) -> Draft:
         draft.options |= {name: context.text(name) or None for name in _COLUMNS}
         missing = "choose the file of the network"
     if draft.file is None or not draft.file.data.strip():
+        missing = missing if draft.file is None else f"the file {draft.file.name} is empty"
         draft.file = None
         draft.errors.append(f"{missing[:1].upper()}{missing[1:]}.")
         return draft
@@ -102,7 +104,7 @@ def draft_of(context: Context) -> Draft:
     draft.problem = checked(_problem, draft)
     if draft.problem is not None and k is not None and k > len(draft.problem.names.labels):
         n_names = len(draft.problem.names.labels)
-        draft.errors.append(f"K must be at most the number of names, {n_names}, got {k}.")
+        draft.errors.append(f"At most {n_names} names can be chosen in a round, got {k}.")
     return draft
 
 
@@ -128,7 +130,8 @@ def _problem(draft: Draft) -> Problem:
             return replace(found, told=tuple(x.replace(_name(options), draft.file.name) for x in found.told))
         except ValueError as error:
             told = str(error).replace(_name(options), draft.file.name)
-            raise ValueError(f"the file {told}" if told.startswith(draft.file.name) else told) from None
+            lines = [f"the file {x}" if x.startswith(draft.file.name) else x for x in told.splitlines()]
+            raise ValueError("\n".join(lines)) from None
 
 
 def _name(options: Options) -> str:

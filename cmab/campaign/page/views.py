@@ -182,6 +182,7 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
             continue
         of, kind = None if ticket is None else by_ticket.get(ticket), event["event"]
         is_report = kind in ("tell", "correct")
+        stands = is_report and not event["undone"] and of is not None and of.state == "reported"
         rows.append(
             {
                 "at": when(event["at"]),
@@ -190,10 +191,7 @@ def history_of(opened: Opened) -> list[dict[str, Any]]:
                 "round": None if of is None else of.number,
                 "details": _reported(event) if is_report else ", ".join(map(str, event.get("names") or ())),
                 "undone": event["undone"],
-                "can_correct": is_report
-                and not event["undone"]
-                and of is not None
-                and of.state == "reported",
+                "can_correct": stands,
             }
         )
     return rows[::-1]
