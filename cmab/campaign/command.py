@@ -111,9 +111,7 @@ def _new(options: argparse.Namespace) -> Lines:
 
 
 def _options_of_ask(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--without", action="append", default=[], metavar="NAME", help="do not choose this name"
-    )
+    verb.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out this name")
     verb.add_argument("--instead-of", type=int, metavar="ROUND", help="cancel this round first")
 
 
