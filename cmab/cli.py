@@ -24,7 +24,7 @@ _EXAMPLES = """examples:
   cmab demo influence --graph friends.csv --k 3       compare learners on a network of your own
   cmab list oracles                                   list the oracles and their parameters
   cmab arena --policy mypackage:MyPolicy              compare a policy of your own with all others
-  cmab reproduce track-and-stop --quick               run an experiment of a paper
+  cmab reproduce twelve-instances --quick             run an experiment of a paper
   cmab graph convert edges.csv graph                  convert a file of edges to a graph store"""
 #: The function of each command, and its help. The function adds its options to a parser, and returns a
 #: function of the parsed options that yields the lines to print. Another package names such a function in an

@@ -233,7 +233,7 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
                 largest=folder.options.largest,
             )
             told.alone = body.alone
-        return _round(folder.tell(told, author=context.author))
+        return _round(folder.tell(told, author=context.author), opened, has_reasons=False)
 
 
 @ROUTER.post("/campaigns/{slug}/rounds/{number:int}/cancel")
@@ -243,7 +243,7 @@ def cancel(context: Decider, slug: str, number: int, body: Marked) -> Round:
         of = round_of(views.rounds_in(opened), number)
         check_mark(body.mark, of.mark)
         opened.folder.cancel(of.number, author=context.author)
-        return _round(views.rounds_in(opened)[of.number - 1])
+        return _round(views.rounds_in(opened)[of.number - 1], opened, has_reasons=False)
 
 
 @ROUTER.post("/campaigns/{slug}/undo")
@@ -269,8 +269,8 @@ def _campaign(opened: Opened, **state: Any) -> Campaign:
     )
 
 
-def _round(of: Any, opened: Opened | None = None) -> Round:
-    """Return a round; of an opened campaign with the version and the reasons."""
+def _round(of: Any, opened: Opened | None = None, *, has_reasons: bool = True) -> Round:
+    """Return a round; of an opened campaign with the version, and with the reasons if they are wanted."""
     found = Round(
         round=of.number,
         state=of.state,
@@ -284,7 +284,8 @@ def _round(of: Any, opened: Opened | None = None) -> Round:
         mark=of.mark,
     )
     if opened is not None:
-        reasons = views.card_of(opened, of, has_picture=False).reasons
         found.version = opened.version
+    if opened is not None and has_reasons:
+        reasons = views.card_of(opened, of, has_picture=False).reasons
         found.reasons = [reason.in_words(is_network=opened.folder.is_network) for reason in reasons]
     return found

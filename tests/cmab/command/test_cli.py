@@ -116,9 +116,10 @@ def test_help_imports_no_heavy_library():
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_and_keeps_its_results(number, tmp_path):
-    words = ("reproduce", "track-and-stop", "--quick", "--jobs", "1", "--out", str(tmp_path))
+    words = ("reproduce", "twelve-instances", "--quick", "--jobs", "1", "--out", str(tmp_path))
     process, file = run(*words), tmp_path / "runs.sqlite"
     while not file.exists() or (b"explorer" not in file.read_bytes() and file.stat().st_size < 20_000):
+        assert process.poll() is None
         time.sleep(0.1)
     process.send_signal(number)
     _, err = process.communicate(timeout=120)
