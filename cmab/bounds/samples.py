@@ -36,15 +36,6 @@ def gaps_of_best(values, k, out):
         out[i] = values[i] - following if is_top[i] else kth - values[i]
 
 
-@kernel
-def sum_of_inverse_squares(widths):
-    """Return the sum of ``width^-2``, infinite if a width is 0."""
-    total = 0.0
-    for width in widths:
-        total += 1.0 / (width * width)
-    return total
-
-
 def best_k_gaps(values: ArrayLike, k: int) -> FloatArray:
     """Return the gap of each arm to the border of the `k` best arms.
 
