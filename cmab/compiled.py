@@ -77,6 +77,8 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 # `_INNER` omits the entry point for C, which takes time to compile and which kernels and Python do not need.
 _LEAN = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 _INNER = {"no_cfunc_wrapper": True} if hasattr(CPUTargetOptions, "no_cfunc_wrapper") else {}
+# Without the entry point for Python as well, the compilation of a short function takes a third less.
+_INNERMOST = {"no_cpython_wrapper": True} if hasattr(CPUTargetOptions, "no_cpython_wrapper") else {}
 
 # The cache of compiled code -----------------------------------------------------------------------------
 
@@ -111,9 +113,10 @@ def cache_folder() -> str:
 # Interpreted first, compiled when it pays ------------------------------------------------------------------
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
-_COMPILE, _COMPILE_BYTE, _LOAD = 0.05, 0.0007, 0.03
-#: A call with more array entries than this is compiled at once.
-_MOST_ENTRIES = 5_000
+_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
+#: A call with more array entries than this, or than this for each second of compilation, is compiled at once.
+_MOST_ENTRIES, _ENTRIES_A_SECOND = 5_000, 10_000
+_LEAST_CALLS = 10
 _choice: list[bool | None] = [None]
 #: Settled functions that Python calls without the detour through `_Deferred`.
 _direct: list[Any] = []
@@ -135,7 +138,7 @@ def interpret(always: bool) -> Iterator[None]:
 
 
 class _Thread(threading.local):
-    is_interpreting = False
+    is_interpreting, rounds_left = False, 0
 
 
 _thread = _Thread()
@@ -150,14 +153,30 @@ def _interpreting(state: bool) -> Iterator[None]:
         _thread.is_interpreting = previous
 
 
+@contextmanager
+def expecting(rounds: int) -> Iterator[None]:
+    """Tell functions of this thread that a run has this many rounds; each ends with `end_round`."""
+    previous, _thread.rounds_left = _thread.rounds_left, rounds
+    try:
+        yield
+    finally:
+        _thread.rounds_left = previous
+
+
+def end_round() -> None:
+    """Count a round of `expecting`."""
+    _thread.rounds_left -= 1
+
+
 class _Deferred(CPUDispatcher):
     """A compiled function that is interpreted until this has taken as long as its compilation would.
 
-    This takes at most about twice the time of the better choice in hindsight (ski rental). An interpreted
+    This takes at most about twice the time of the better choice in hindsight (ski rental). In a run, the
+    rounds to come decide after ten calls: they take as long as these, with one call each. An interpreted
     function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
     """
 
-    spent, budget, is_settled = 0.0, -1.0, False
+    calls, spent, budget, is_settled = 0, 0.0, -1.0, False
 
     def __call__(self, *arguments: Any) -> Any:
         if _thread.is_interpreting:
@@ -174,7 +193,7 @@ class _Deferred(CPUDispatcher):
         except _RAISED:
             self.is_settled = True
             return _call_compiled(self, *arguments)
-        self.spent += seconds
+        self.calls, self.spent = self.calls + 1, self.spent + seconds
         return _plain(result)
 
     def settle(self, arguments: Sequence[Any]) -> bool:
@@ -183,12 +202,25 @@ class _Deferred(CPUDispatcher):
             return not _choice[0]
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
+        most = max(_MOST_ENTRIES, _ENTRIES_A_SECOND * self.budget)
+        left = _thread.rounds_left
+        to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
         self.is_settled = bool(
             self.overloads
-            or self.spent > self.budget
-            or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > _MOST_ENTRIES
+            or self.spent > (self.budget if left <= 0 else 2.0 * self.budget)
+            or to_come > self.budget
+            or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > most
         )
         return self.is_settled
+
+
+class _Inner(_Deferred):
+    """A compiled function without an entry point for Python, where it is always interpreted."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        if _thread.is_interpreting:
+            return self.py_func(*arguments)
+        return _plain(_interpreted(self.py_func, arguments)[0])
 
 
 _call_compiled = CPUDispatcher.__call__
@@ -247,12 +279,11 @@ def _plain(result: Any) -> Any:
     return tuple(map(_plain, result)) if type(result) is tuple else result
 
 
-def _compiled(function: Any, *, is_deferred: bool = True, **options: bool) -> Any:
+def _compiled(function: Any, kind: Any = _Deferred, **options: bool) -> Any:
     if not IS_COMPILING:
         return _quiet(function)
     dispatcher = _njit(**_OPTIONS, **options)(function)
-    if is_deferred:
-        dispatcher.__class__ = _Deferred
+    dispatcher.__class__ = kind
     if not hasattr(sys.modules.get(function.__module__), "__file__"):  # code of a page or of a console
         return dispatcher
     with _setting:
@@ -291,7 +322,7 @@ def kernel(function: Any) -> Any:
 
 def eager_kernel(function: Any) -> Any:
     """Compile `function` at its first call, because interpreting a single call might take seconds."""
-    return _compiled(function, is_deferred=False, **_INNER)
+    return _compiled(function, CPUDispatcher, **_INNER)
 
 
 def lean_kernel(function: Any) -> Any:
@@ -300,6 +331,11 @@ def lean_kernel(function: Any) -> Any:
     This is `kernel` without reference counts of the arguments, which take longer than a short rule itself.
     """
     return _compiled(function, **_INNER, **_LEAN)
+
+
+def inner_kernel(function: Any) -> Any:
+    """Compile a function as `lean_kernel` does, which only compiled functions and tests call."""
+    return _compiled(function, _Inner, **_INNER, **_LEAN, **_INNERMOST)
 
 
 def rule_kernel(function: Any) -> Any:
@@ -655,7 +691,7 @@ _F = (
 )
 
 
-@lean_kernel
+@inner_kernel
 def mix(x):
     """Return the finaliser of splitmix64, a bijection of 64-bit words that mixes all bits."""
     x = (x ^ (x >> _S30)) * _MIX_1
@@ -663,18 +699,24 @@ def mix(x):
     return x ^ (x >> _S31)
 
 
-@lean_kernel
+@inner_kernel
 def to_unit(word):
     """Return the first 53 bits of `word` as a number in [0, 1)."""
     return np.float64(word >> _S11) * _TO_UNIT
 
 
-@lean_kernel
+@inner_kernel
 def keyed_word(key, index):
     """Return the 53-bit random integer for the 64-bit `key` and `index` >= 0."""
     # Entry `index` of the splitmix64 stream whose state is the hashed key. The hash separates the streams of
     # neighbouring keys. A float holds 53 bits exactly.
-    return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
+    return word_at(mix(np.uint64(key)), index)
+
+
+@inner_kernel
+def word_at(state, index):
+    """Return `keyed_word` for the hashed key."""
+    return mix(state + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
 @lean_kernel
@@ -708,7 +750,7 @@ def normal_quantile(u):
     return -value if q < 0.0 else value
 
 
-@lean_kernel
+@inner_kernel
 def _ratio(x, above, below):
     """Return the quotient of two polynomials, with coefficients from the highest power down."""
     numerator, denominator = above[0], below[0]
