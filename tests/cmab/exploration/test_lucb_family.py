@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import (
-    CLUCB,
-    LUCB1,
-    BestKGLR,
-    LilCLUCB,
-    LilRandLUCB,
-    LUCBPlusPlus,
-    UGapEc,
-    identify,
-)
+from cmab import CLUCB, LUCB1, BestKGLR, LilCLUCB, LilRandLUCB, LUCBPlusPlus, UGapEc, identify
 from cmab.exploration.lucb import LilLUCB, LilUCB
 from cmab.explorer import BestSuperArm
 from instances import GaussianArms
@@ -75,6 +66,4 @@ def test_minimising_oracle_and_pac():
     assert identify(UGapEc(4, 2, delta=0.1, epsilon=0.5), arms, rng=0).correct[0]
 
 
-test_bad_parameters_are_refused = refused(
-    (lambda: LilCLUCB(3, delta=0.1), "oracle must"),
-)
+test_bad_parameters_are_refused = refused((lambda: LilCLUCB(3, delta=0.1), "oracle must"))

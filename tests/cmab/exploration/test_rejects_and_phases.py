@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from exploring import explore
 
-from cmab import (
-    CSAR,
-    SAR,
-    AdaptiveTopK,
-    Feedback,
-    OptMAI,
-    UniformAllocation,
-)
+from cmab import CSAR, SAR, AdaptiveTopK, Feedback, OptMAI, UniformAllocation
 from cmab.exploration.rejects import SuccessiveRejects
 from cmab.explorer import best_k
 from instances import BernoulliArms

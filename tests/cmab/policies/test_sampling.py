@@ -17,9 +17,7 @@ from cmab import (
 )
 from cmab.bounds.beta import beta_quantile
 from instances import BernoulliArms, SemiBandit
-from oracles import (
-    TopK,
-)
+from oracles import TopK
 
 MEANS = np.random.default_rng(3).permutation(np.linspace(0.1, 0.9, 12))
 
