@@ -75,7 +75,6 @@ from instances import (
 )
 from instances.arena.linear import ShrunkCoins
 from oracles import (
-    Arborescence,
     Assortment,
     AtLeastOne,
     BruteForce,
@@ -467,23 +466,6 @@ def assignments(hours: np.ndarray, capacities: list[float], complete: bool = Fal
     return found
 
 
-# A cycle to be opened, a parallel arc, a self-loop, an arc back into the root.
-BROADCAST = nx.MultiDiGraph([(0, 1), (1, 2), (2, 1), (0, 2), (2, 3), (1, 2), (3, 3), (3, 0)])
-
-
-def arborescences(graph: nx.MultiDiGraph, root: int | None) -> list[tuple[int, ...]]:
-    """Return the spanning arborescences from a root, the branchings without one, by enumeration."""
-    edges, sizes = list(graph.edges), range(len(graph)) if root is None else [len(graph) - 1]
-    chosen_sets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
-
-    def is_one(arms: tuple[int, ...]) -> bool:
-        chosen = nx.MultiDiGraph([edges[arm] for arm in arms])
-        is_forest = not arms or nx.is_branching(chosen)
-        return is_forest and (root is None or (nx.is_arborescence(chosen) and not chosen.in_degree(root)))
-
-    return [arms for arms in chosen_sets if is_one(arms)]
-
-
 def pages() -> nx.Graph:
     """Four pages, one of them without readers, and five readers of different worth."""
     graph = nx.Graph()
@@ -502,16 +484,6 @@ def affordable():
 
 
 ORACLES = [
-    OracleCase(
-        "arborescence",
-        lambda: Arborescence(BROADCAST, 0, sense="min"),
-        lambda: arborescences(BROADCAST, 0),
-        -1.0,
-        1.0,
-    ),
-    OracleCase(
-        "branching", lambda: Arborescence(BROADCAST), lambda: arborescences(BROADCAST, None), -1.0, 1.0
-    ),
     OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
     OracleCase(
         "coverage_weights",
