@@ -219,9 +219,7 @@ INFLUENCE = [
         lambda graph, k, **options: TriggeringInfluence(graph, triggering=Coins(), k=k, **options),
     ),
     InfluenceCase(
-        "threshold",
-        lambda graph, k, **options: InfluenceMaximization(graph, k, model="lt", **options),
-        "lt",
+        "threshold", lambda graph, k, **options: InfluenceMaximization(graph, k, model="lt", **options), "lt"
     ),
 ]
 
@@ -657,9 +655,7 @@ ORACLES = [
     ),
     OracleCase("ranked", lambda: RankedTopK(5, k=3), lambda: permutations(range(5), 3)),
     OracleCase(
-        "ranked_all",
-        lambda: RankedTopK(5, k=2, reward="conjunctive"),
-        lambda: permutations(range(5), 2),
+        "ranked_all", lambda: RankedTopK(5, k=2, reward="conjunctive"), lambda: permutations(range(5), 2)
     ),
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
@@ -747,9 +743,7 @@ POLICIES = [
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
     PolicyCase(
-        "logisticts",
-        lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
-        slow="runs",
+        "logisticts", lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0), slow="runs"
     ),
     PolicyCase(
         "modelpolicy",
@@ -771,9 +765,7 @@ POLICIES = [
 
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
-GROWING = [
-    PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",)),
-]
+GROWING = [PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",))]
 
 ENVIRONMENTS = [
     EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
@@ -829,9 +821,7 @@ ENVIRONMENTS = [
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase(
-        "coupled_coins",
-        lambda: SemiBandit(ShrunkCoins(MEANS, coupling=0.6), TopK(5, k=2)),
-        ((0, 1), (2, 4)),
+        "coupled_coins", lambda: SemiBandit(ShrunkCoins(MEANS, coupling=0.6), TopK(5, k=2)), ((0, 1), (2, 4))
     ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(

@@ -3,7 +3,7 @@
 import pytest
 from places import ROOT
 
-#: Lines and files of Python at most. Raise a number only with a reason in `docs/changes`.
+#: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
     "cmab": (34_460, 110),
     "oracles": (13_940, 40),
