@@ -17,6 +17,7 @@ import numpy as np
 
 from instances import IndependentCascade, constant_probabilities, read_network, weighted_cascade
 from oracles import DirectedGraph
+from oracles.influence.spread import estimated_spread
 
 TURNS, BATCH = 20, 2048
 
@@ -41,7 +42,7 @@ def compare(name: str, environment: IndependentCascade, seeds: np.ndarray) -> No
             environment.play(seeds, rng)
 
     def batch(cascades: int) -> None:
-        environment.spread(seeds, cascades, rng, threads=1)
+        estimated_spread(environment.graph, environment.means, seeds, cascades, key=1)
 
     edges = np.mean([len(environment.play(seeds, rng).arms) for _ in range(200)])
     turn = max(5, int(1_500_000 / edges))  # some milliseconds each
