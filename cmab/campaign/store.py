@@ -212,7 +212,11 @@ class Store:
         #: were not on the disk.
         self.breaks = 0
         self._deadline = threading.local()
-        wait = {"timeout": 0.0} if self.is_sqlite else {"connect_timeout": max(2, int(min(timeout, 10.0)))}
+        wait: dict[str, Any] = {"timeout": 0.0}
+        if not self.is_sqlite:  # a network that swallows packets ends the connection
+            seconds = max(2, int(min(timeout, 10.0)))
+            wait = {"connect_timeout": seconds, "tcp_user_timeout": 1000 * seconds, "keepalives_idle": seconds}
+            wait |= {"keepalives_interval": seconds, "keepalives_count": 1}
         self._engine = sql.create_engine(
             self.url,
             isolation_level="AUTOCOMMIT",

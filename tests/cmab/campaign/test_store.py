@@ -228,7 +228,8 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
 @pytest.mark.slow
 def test_the_timeout_holds_while_another_program_locks_the_table(server):
     running = campaign(server.url("locked"))
-    with running._replica.store._engine.connect().execution_options(isolation_level="READ COMMITTED") as other:
+    connection = running._replica.store._engine.connect()
+    with connection.execution_options(isolation_level="READ COMMITTED") as other:
         other.exec_driver_sql("LOCK TABLE cmab_events IN EXCLUSIVE MODE")
         with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"), running.within(0.1):
             running.ask()
