@@ -215,8 +215,8 @@ class Store:
         wait: dict[str, Any] = {"timeout": 0.0}
         if not self.is_sqlite:  # a network that swallows packets ends the connection
             seconds = max(2, int(min(timeout, 10.0)))
-            wait = {"connect_timeout": seconds, "tcp_user_timeout": 1000 * seconds, "keepalives_idle": seconds}
-            wait |= {"keepalives_interval": seconds, "keepalives_count": 1}
+            wait = {"connect_timeout": seconds, "tcp_user_timeout": 1000 * seconds}
+            wait |= {"keepalives_idle": seconds, "keepalives_interval": seconds, "keepalives_count": 1}
         self._engine = sql.create_engine(
             self.url,
             isolation_level="AUTOCOMMIT",
