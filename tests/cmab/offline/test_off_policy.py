@@ -106,12 +106,7 @@ TARGET, LOGGING = distribution(WANTED), distribution(SHOWN)
 
 
 @pytest.mark.parametrize(
-    ("world", "unbiased"),
-    [
-        (alone, {"ips", "dr", "iips"}),
-        (cascade, {"ips", "dr"}),
-        (free, {"ips", "dr"}),
-    ],
+    ("world", "unbiased"), [(alone, {"ips", "dr", "iips"}), (cascade, {"ips", "dr"}), (free, {"ips", "dr"})]
 )
 def test_expectations_are_the_truth_where_the_assumption_holds(world, unbiased):
     """The mean over all rounds that may come, each as often as it is probable, is the expectation."""
@@ -230,19 +225,15 @@ test_what_a_log_cannot_say_is_refused = refused(
     (change(LOGS[alone], propensity=None), TARGET, {}, r"propensity of the log .* not in rounds 3, 5"),
     (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, but does not in rounds 3, 5"),
     (change(LOGS[alone], by_position=None), TARGET, {"method": "iips"}, r"by_position .* rounds 3, 5"),
-    (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round;"),
+    (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round$"),
     (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which are in no round at its"),
     (LOGS[alone], {("a",): 1.0}, {"method": "iips"}, "as long as those of the log, 2"),
     (LOGS[alone], {("a", "b"): 0.9}, {}, "must sum to 1, got 0.9"),
-    (LOGS[alone], {("a", "b"): 1.5, ("b", "a"): -0.5}, {}, r"must lie in \[0, 1\]"),
     (LOGS[alone], {"ab": 1.0}, {}, "must be all tuples"),
-    (LOGS[alone], {}, {}, "a probability for each super arm"),
     (LOGS[alone], lambda row: 1.0, {}, "a probability for each super arm"),
-    (LOGS[alone], TARGET, {"method": "snips"}, "method must be"),
     (LOGS[alone], TARGET, {"method": "dr"}, "model must be given"),
     (LOGS[alone], TARGET, {"model": guess}, "model must be given for 'dr' only"),
     (LOGS[alone], TARGET, {"method": "dr", "model": lambda row, names: np.nan}, "finite"),
-    (LOGS[alone], TARGET, {"level": 1.0}, "level must"),
     (change(LOGS[alone], outcomes={}), TARGET, {}, r"a reward, or outcomes .* in rounds 3, 5"),
     (change(LOGS[alone], reward=9.0), TARGET, {"method": "iips"}, r"sums of the outcomes.* rounds 3, 5"),
     (change(LOGS[alone], names=("a",)), TARGET, {"method": "iips"}, "equally long"),
