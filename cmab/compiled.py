@@ -48,7 +48,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -116,8 +116,8 @@ def cache_folder() -> str:
 _COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
 #: A call with more array entries than this, or than this for each second of compilation, is compiled at once.
 _MOST_ENTRIES, _ENTRIES_A_SECOND = 5_000, 10_000
+# The number of calls whose mean time is that of the rounds to come.
 _LEAST_CALLS = 10
-_choice: list[bool | None] = [None]
 #: Settled functions that Python calls without the detour through `_Deferred`.
 _direct: list[Any] = []
 
@@ -128,13 +128,20 @@ def interpret(always: bool) -> Iterator[None]:
 
     This is for tests, and for programs that compile before they serve.
     """
-    previous, _choice[0] = _choice[0], always
     while _direct:
         _direct.pop().__class__ = _Deferred
+    with _having(_Deferred, "is_interpreted", always):
+        yield
+
+
+@contextmanager
+def _having(owner: Any, name: str, value: Any) -> Iterator[None]:
+    previous = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        _choice[0] = previous
+        setattr(owner, name, previous)
 
 
 class _Thread(threading.local):
@@ -144,23 +151,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-@contextmanager
-def _interpreting(state: bool) -> Iterator[None]:
-    previous, _thread.is_interpreting = _thread.is_interpreting, state
-    try:
-        yield
-    finally:
-        _thread.is_interpreting = previous
-
-
-@contextmanager
-def expecting(rounds: int) -> Iterator[None]:
+def expecting(rounds: int) -> AbstractContextManager[None]:
     """Tell functions of this thread that a run has this many rounds; each ends with `end_round`."""
-    previous, _thread.rounds_left = _thread.rounds_left, rounds
-    try:
-        yield
-    finally:
-        _thread.rounds_left = previous
+    return _having(_thread, "rounds_left", rounds)
 
 
 def end_round() -> None:
@@ -177,13 +170,14 @@ class _Deferred(CPUDispatcher):
     """
 
     calls, spent, budget, is_settled = 0, 0.0, -1.0, False
+    is_interpreted: bool | None = None  # of all functions, if this is not None
 
     def __call__(self, *arguments: Any) -> Any:
         if _thread.is_interpreting:
             return self.py_func(*arguments)
-        if (self.is_settled and not _choice[0]) or self.settle(arguments):
+        if (self.is_settled and not self.is_interpreted) or self.settle(arguments):
             result = _call_compiled(self, *arguments)
-            if _choice[0] is None and (result is None or type(result) in (bool, np.ndarray)):
+            if self.is_interpreted is None and (result is None or type(result) in (bool, np.ndarray)):
                 # Such a result has the same type for interpreted callers, so the next calls are direct.
                 object.__setattr__(self, "__class__", CPUDispatcher)
                 _direct.append(self)
@@ -198,8 +192,8 @@ class _Deferred(CPUDispatcher):
 
     def settle(self, arguments: Sequence[Any]) -> bool:
         """Return whether to use compiled code from now on."""
-        if _choice[0] is not None:
-            return not _choice[0]
+        if self.is_interpreted is not None:
+            return not self.is_interpreted
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
         most = max(_MOST_ENTRIES, _ENTRIES_A_SECOND * self.budget)
@@ -232,7 +226,7 @@ def _interpreted(function: Callable[..., Any], arguments: Sequence[Any]) -> tupl
     """Return the result of a Python function and its processor time; if it raises, it leaves no trace."""
     started, saved = time.thread_time(), [*_saved(arguments)]
     try:
-        with _interpreting(True), np.errstate(all="ignore"):
+        with _having(_thread, "is_interpreting", True), np.errstate(all="ignore"):
             return function(*arguments), time.thread_time() - started
     except _RAISED:
         for restore in saved:
@@ -286,14 +280,9 @@ def _compiled(function: Any, kind: Any = _Deferred, **options: bool) -> Any:
     dispatcher.__class__ = kind
     if not hasattr(sys.modules.get(function.__module__), "__file__"):  # code of a page or of a console
         return dispatcher
-    with _setting:
-        previous, _config.CACHE_DIR = _config.CACHE_DIR, cache_folder()
-        try:
-            dispatcher.enable_caching()
-        except (OSError, RuntimeError):  # no folder can be written
-            pass
-        finally:
-            _config.CACHE_DIR = previous
+    # An error means that no folder can be written.
+    with _setting, suppress(OSError, RuntimeError), _having(_config, "CACHE_DIR", cache_folder()):
+        dispatcher.enable_caching()
     return dispatcher
 
 
@@ -366,7 +355,7 @@ class _Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         rules = _rules(arguments)
-        if self.spent.get(rules) == math.inf and not _choice[0]:
+        if self.spent.get(rules) == math.inf and not _Deferred.is_interpreted:
             return _call_compiled(self.dispatcher, *arguments)
         plain = [getattr(each, "py_func", each) for each in arguments]
         try:
@@ -381,7 +370,9 @@ class _Loop:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
         rules, known = _rules(arguments), set[int]()
         price = sum(_seconds_to_compile(each, known) for each in (self.dispatcher, *rules))
-        pays = price <= self.spent.get(rules, 0.0) + expected if _choice[0] is None else not _choice[0]
+        pays = not _Deferred.is_interpreted
+        if _Deferred.is_interpreted is None:
+            pays = price <= self.spent.get(rules, 0.0) + expected
         if pays:
             with self.lock:
                 if not self.dispatcher.signatures:
@@ -444,7 +435,7 @@ _called: Any = _intrinsic(_calling)
 
 
 def _call_address(address: int) -> int:
-    with _interpreting(False):
+    with _having(_thread, "is_interpreting", False):
         return int(_FUNCTION(int(address))())
 
 
@@ -706,23 +697,17 @@ def to_unit(word):
 
 
 @inner_kernel
-def keyed_word(key, index):
-    """Return the 53-bit random integer for the 64-bit `key` and `index` >= 0."""
+def keyed_word(state, index):
+    """Return the 53-bit random integer for a key, of which `state` is the hash, and `index` >= 0."""
     # Entry `index` of the splitmix64 stream whose state is the hashed key. The hash separates the streams of
     # neighbouring keys. A float holds 53 bits exactly.
-    return word_at(mix(np.uint64(key)), index)
-
-
-@inner_kernel
-def word_at(state, index):
-    """Return `keyed_word` for the hashed key."""
     return mix(state + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
 @lean_kernel
 def keyed_uniform(key, index):
-    """Return `keyed_word` as a number in [0, 1)."""
-    return np.float64(keyed_word(key, index)) * _TO_UNIT
+    """Return the `keyed_word` of the 64-bit `key` as a number in [0, 1)."""
+    return np.float64(keyed_word(mix(np.uint64(key)), index)) * _TO_UNIT
 
 
 @kernel

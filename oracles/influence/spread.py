@@ -15,10 +15,10 @@ from cmab.compiled import (
     inner_kernel,
     kernel,
     keyed_uniform,
+    keyed_word,
     lean_kernel,
     mix,
     prefetch,
-    word_at,
 )
 from oracles.influence.graph import DirectedGraph, require_memory
 
@@ -76,7 +76,7 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
         while at < size:
             for j in range(starts[at], stops[at]):
                 arc = arcs[j]
-                success = word_at(state, j) < arc["limit"]
+                success = keyed_word(state, j) < arc["limit"]
                 observed[seen] = arc["arm"]
                 outcomes[seen] = success
                 seen += 1
@@ -127,7 +127,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
                 for j in range(starts[at], stops[at]):
                     arc = arcs[j]
                     hit[hits] = arc["head"]
-                    hits += word_at(state, j) < arc["limit"]
+                    hits += keyed_word(state, j) < arc["limit"]
                 at += 1
         # One pass sums over the active nodes and resets the marks for the next cascade.
         for v in active[:size]:

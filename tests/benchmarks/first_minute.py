@@ -1,8 +1,7 @@
 """Processor time until a newcomer's first answers, each in a new process, and of a million rounds.
 
-Run: python tests/benchmarks/first_minute.py [--times 3] [NAME ...]. Prints the table of docs/start/install.md,
-the least seconds of the processor in some runs, of the process and its children, with Python's start and all
-imports. A cold run has a new and empty cache of compiled code, a warm one the cache of a run before it.
+Run: python tests/benchmarks/first_minute.py [--times 3] [NAME ...]. Prints the table of
+docs/start/install.md, the least seconds of some runs, of the process and its children, with all imports. A cold run has a new and empty cache of compiled code, a warm one the cache of a run before it.
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 README = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
 MILLION = """
-import time
-import numpy as np
+import time; import numpy as np
 from cmab import CTS, CUCB, simulate
-from instances import BernoulliArms, SemiBandit
-from oracles import TopK
+from instances import BernoulliArms, SemiBandit; from oracles import TopK
 oracle = TopK(100, 10)
 place = SemiBandit(BernoulliArms(np.random.default_rng(1).uniform(0.1, 0.9, 100)), oracle)
 simulate({0}(oracle), place, 20_000, rng=0)
@@ -65,8 +62,8 @@ def seconds(arguments: tuple[str, ...], cache: str) -> float:
     """Return the processor time of a new Python process, or the seconds that it prints."""
     setting = os.environ | {"XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT), "MPLCONFIGDIR": cache}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    call = [sys.executable, *arguments]
-    printed = subprocess.run(call, env=setting, cwd=cache, check=True, capture_output=True, text=True).stdout
+    options = {"env": setting, "cwd": cache, "check": True, "capture_output": True, "text": True}
+    printed = subprocess.run([sys.executable, *arguments], **options).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if printed.startswith("seconds "):
         return float(printed.split()[1])
