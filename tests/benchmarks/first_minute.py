@@ -1,7 +1,8 @@
 """Processor time until a newcomer's first answers, each in a new process, and of a million rounds.
 
 Run: python tests/benchmarks/first_minute.py [--times 3] [NAME ...]. Prints the table of
-docs/start/install.md, the least seconds of some runs, of the process and its children, with all imports. A cold run has a new and empty cache of compiled code, a warm one the cache of a run before it.
+docs/start/install.md: the least seconds of the processor in some runs, with its children and all imports. A
+cold run has a new and empty cache of compiled code, a warm one the cache of a run before it.
 """
 
 from __future__ import annotations
