@@ -115,8 +115,8 @@ def cache_folder() -> str:
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
 _COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
-#: A call with more array entries than this, or than this for each second of compilation, is compiled at once.
-_MOST_ENTRIES, _ENTRIES_A_SECOND = 5_000, 10_000
+#: With more array entries for each second of compilation, a call is compiled at once, if these are not few.
+_ENTRIES_A_SECOND = 10_000
 # The number of calls whose mean time is that of the rounds to come.
 _LEAST_CALLS = 10
 #: Settled functions that Python calls without the detour through `_Deferred`.
@@ -170,7 +170,7 @@ class _Deferred(CPUDispatcher):
     function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
     """
 
-    calls, spent, budget, is_settled = 0, 0.0, -1.0, False
+    calls, spent, budget, is_settled, most_entries = 0, 0.0, -1.0, False, 5_000
     is_interpreted: bool | None = None  # of all functions, if this is not None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -207,7 +207,7 @@ class _Deferred(CPUDispatcher):
             return not self.is_interpreted
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
-        most = max(_MOST_ENTRIES, _ENTRIES_A_SECOND * self.budget)
+        most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
         left = _thread.rounds_left
         to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
         self.is_settled = bool(
@@ -321,6 +321,13 @@ def kernel(function: Any) -> Any:
 def eager_kernel(function: Any) -> Any:
     """Compile `function` at its first call, because interpreting a single call might take seconds."""
     return _compiled(function, CPUDispatcher, **_INNER)
+
+
+def sparse_kernel(function: Any) -> Any:
+    """Compile a function as `kernel` does, after larger calls, because it reads few entries of its arrays."""
+    compiled = _compiled(function, **_INNER)
+    compiled.most_entries = 500_000
+    return compiled
 
 
 def lean_kernel(function: Any) -> Any:
