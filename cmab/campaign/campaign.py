@@ -86,16 +86,6 @@ class Request:
         The names of the entries to play, for example people, edges or pairs.
     ticket : Ticket
         The ticket, which has the same entries by number.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-    ...     campaign.ask()
-    Request(number=0, names=(0, 1))
     """
 
     number: int
@@ -281,19 +271,7 @@ class Campaign:
 
     @contextmanager
     def within(self, timeout: float) -> Iterator[None]:
-        """Let the calls of this thread in a block wait at most this number of seconds for the database.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     with campaign.within(2.0):
-        ...         campaign.ask().number
-        0
-        """
+        """Let the calls of this thread in a block wait at most this number of seconds for the database."""
         with self._replica.store.within(real("timeout", timeout, 0.0)):
             yield
 
@@ -623,6 +601,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         key: str | None = None,
         **seen: Any,
     ) -> None:
@@ -640,6 +619,8 @@ class Campaign:
         reward : float, optional
             The reward of the round, in any unit that all rounds share, such as people or euros. Every finite
             number is taken.
+        played : collection, optional
+            The names of the entries that were really played, if they differ from those of the request.
         key : str, optional
             A text that identifies this call. Another call with the same key and ticket has no effect. Use it
             if an answer can get lost.
@@ -658,7 +639,7 @@ class Campaign:
         cmab.errors.UnknownTicketError, cmab.errors.ClosedTicketError
             If the campaign never issued the ticket, or if it was cancelled.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
         if key is not None and self._is_answered(_checked_key(key), ticket):
             return
         try:
@@ -722,6 +703,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         **seen: Any,
     ) -> None:
         """Replace the feedback that was reported for a ticket.
@@ -731,8 +713,8 @@ class Campaign:
 
         Parameters
         ----------
-        outcomes, reward, **seen
-            As in `tell`.
+        outcomes, reward, played, **seen
+            As in `tell`. Without `played`, the names of the request were played.
         ticket : Request, Ticket or int
             The request, its ticket or its number. The ticket must have been reported before.
 
@@ -741,7 +723,7 @@ class Campaign:
         ValueError
             As in `tell`, or if no feedback has been reported for the ticket.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
         self._act(lambda: [self._report_event("correct", 0, **report)])
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
@@ -796,6 +778,10 @@ class Campaign:
             replica.write(events, expected=expected)
             return row_of(target, replica.of.labels, True)
 
+    def note(self, text: str) -> None:
+        """Add an event with a text for the readers of `history`; the policy learns nothing from it."""
+        self._act(lambda: [self._replica.event("note", None, {"note": text}, self._author)])
+
     def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
 
@@ -832,17 +818,6 @@ class Campaign:
         ------
         ValueError
             If `author` is not a printable string of 1 to 200 characters.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     request = campaign.signed("Ann", n_events=1).ask()
-        ...     campaign.history()[-1]["author"]
-        'Ann'
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _author=_checked_author(author))
@@ -921,6 +896,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         key: str | None = None,
         **report: Any,
     ) -> Event:
@@ -928,10 +904,11 @@ class Campaign:
         replica, of = self._replica, self._replica.of
         asked, told = self._found(ticket, kind)
         assert asked.ticket is not None
-        of_ticket = of.ticket(asked.ticket, asked.body)
+        others = {} if played is None else self._played_body(played, asked.body)
+        of_ticket = of.ticket(asked.ticket, of.played(asked.body, others))
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)
         self._check_report(feedback, of_ticket)
-        body = of.report_body(feedback)
+        body = of.report_body(feedback) | others
         if kind == "correct":
             assert told is not None
             # A policy that cannot learn from the correction raises its error before it is stored.
@@ -941,7 +918,7 @@ class Campaign:
         elif told is not None:
             kept = told.body
             if kept["names"] != of.line:
-                kept = of.report_body(of.feedback(kept, asked.body))
+                kept = of.report_body(of.feedback(kept, of.played(asked.body, kept)))
             if {name: value for name, value in kept.items() if name != "line"} == body:
                 raise SameReportError(
                     f"ticket must be pending, got {asked.ticket}, which was reported with this content"
@@ -951,6 +928,15 @@ class Campaign:
                 " correct() replaces the report"
             )
         return replica.event(kind, asked.ticket, body, self._author, after=after, key=key)
+
+    def _played_body(self, played: Collection[Hashable], asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of a report that says which entries were really played."""
+        if self._replica.of.reserves or asked.get("context", {}).keys() - {"available"}:
+            raise ValueError(
+                "played must not be given if the policy has budgets or the round has costs or features, which"
+                " are those of the request; cancel the request, and ask with names="
+            )
+        return self._replica.of.ask_body(self._own_choice(played)[0][0], None)
 
     def _check_report(self, feedback: Feedback, ticket: Ticket) -> None:
         """Raise the error of a report that cannot be true, or that the policy cannot learn from."""

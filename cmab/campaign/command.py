@@ -52,13 +52,7 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
         if name not in ("show", "export"):
             verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
         verb.set_defaults(verb=function)
-    return run
-
-
-def run(options: argparse.Namespace) -> Lines:
-    """Yield the lines that the command prints."""
-    lines: Lines = options.verb(options)
-    return lines
+    return lambda options: options.verb(options)
 
 
 def _path(text: str) -> Path:
@@ -119,9 +113,7 @@ def _ask(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import reasons_of
 
     folder = _folder(options)
-    if options.instead_of is not None:
-        folder.cancel(options.instead_of)
-    of = folder.ask(options.without)
+    of = folder.ask(options.without, instead_of=options.instead_of)
     yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
     for reason in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
         yield f"  {reason.name}: {reason.in_words(is_network=folder.is_network)}"

@@ -166,6 +166,8 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
 
 def _logged(each: Standing, context: Context | None) -> LoggedRound:
     asked, told = each.asked, each.told or {}
+    if "names" in told:  # others were played than those that the policy chose
+        asked = {"ticket": asked["ticket"], "names": told["names"], "at": asked["at"]}
     return LoggedRound(
         number=asked["ticket"],
         state=each.state,

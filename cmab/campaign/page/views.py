@@ -10,22 +10,19 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
-    WORDS,
     Reason,
     bound_of,
     by_name,
-    counted,
     different_people,
     reasons_of,
-    value_of,
 )
-from cmab.campaign.reports import Round, joined_ever, steps_in
+from cmab.campaign.reports import Round, joined_ever
 
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 #: Another choice counts as better if it brings this share more.
 MARGIN = 0.05
 _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
@@ -59,7 +56,7 @@ def frame(opened: Opened) -> dict[str, Any]:
         "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
         "notes": folder.options.notes,
-        "new_only": folder.options.new_only,
+        "new_only": next((of.is_new_only for of in rounds_in(opened)[::-1]), False),
     }
 
 
@@ -109,7 +106,6 @@ def state_of(opened: Opened) -> dict[str, Any]:
         known = [of.count for of in reported if not math.isnan(of.count)]
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
-            "rounds": rounds,
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
             "mean": float(np.mean(known)) if known else None,
@@ -171,43 +167,6 @@ def advice_of(following: dict[str, Any]) -> str:
     return f"It is too early to stop: {told}."
 
 
-def history_of(opened: Opened) -> list[dict[str, Any]]:
-    """Return the events in words, newest first."""
-    by_ticket = {ticket: of for of in rounds_in(opened) for ticket in (of.ticket, *of.former)}
-    tickets: dict[int, int | None] = {}
-    rows = []
-    for event in opened.folder.history():
-        ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
-        if "withdrawn" in event:  # a part of the undo before it
-            continue
-        of, kind = None if ticket is None else by_ticket.get(ticket), event["event"]
-        is_report = kind in ("tell", "correct")
-        stands = is_report and not event["undone"] and of is not None and of.state == "reported"
-        rows.append(
-            {
-                "at": when(event["at"]),
-                "author": event.get("author") or "",
-                "told": "chosen anew" if "replaced_by" in event else WORDS.get(kind, kind),
-                "round": None if of is None else of.number,
-                "details": _reported(event) if is_report else ", ".join(map(str, event.get("names") or ())),
-                "undone": event["undone"],
-                "can_correct": stands,
-            }
-        )
-    return rows[::-1]
-
-
-def _reported(event: dict[str, Any], most: int = 12) -> str:
-    """Return a report in words: the results, or how many joined and who, besides those who were asked."""
-    results, reward = event.get("outcomes"), event.get("reward")
-    if results and event.get("joined") is None:
-        return ", ".join(f"{name}: {value:g}" for name, value in results.items())
-    names = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
-    count = "" if reward is None or math.isnan(reward) else f"{counted(reward, 'person', 'people')} joined"
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{count}: {', '.join(names[:most])}{more}" if names else count
-
-
 def can_undo(opened: Opened) -> bool:
     """Return whether there is an event to take back."""
     rows = (event for event in opened.folder.history() if event["event"] in ("tell", "cancel", "correct"))
@@ -227,17 +186,4 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(zone)
-    return f"{day(at.date().isoformat())}, {at.hour:02}:{at.minute:02}"
-
-
-def day(text: str) -> str:
-    """Return a date as people write it, without the formats of the platform.
-
-    Examples
-    --------
-    >>> from cmab.campaign.page.views import day
-    >>> day("2026-11-05")
-    '5 Nov 2026'
-    """
-    at = datetime.fromisoformat(text)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
+    return f"{at.day} {at:%b %Y, %H:%M}"
