@@ -1,9 +1,4 @@
-"""Purchases by multinomial logit.
-
-Multinomial logit: a customer buys at most one of the offered items.
-
-Customers by multinomial logit with utilities that are linear in features, which are new in each round.
-"""
+"""Purchases by multinomial logit: a customer buys at most one of the offered items."""
 
 from __future__ import annotations
 

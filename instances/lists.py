@@ -1,11 +1,4 @@
-"""The compiled form of a round of the cascade model.
-
-The cascade model: a user looks at a list until one entry decides the outcome.
-
-The dependent-click model: a user clicks the items that attract him or her until satisfied.
-
-The position-based model: a user clicks an item if it is attractive and its position is examined.
-"""
+"""Models of clicks on a list: the cascade model, the dependent-click model and the position-based model."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The base class of environments of influence: the graph, expected rewards and the best seeds.
-
-The independent-cascade model as an environment.
-
-The linear-threshold model as an environment.
-
-Independent cascades with delays and a deadline.
-"""
+"""Environments of influence: independent cascades, also with a deadline, and linear thresholds."""
 
 from __future__ import annotations
 

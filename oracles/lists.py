@@ -525,7 +525,8 @@ class Slate(LinearOracle):
     ) -> None:
         self.items = _names(items)
         self.positions = integer("positions", positions, 1)
-        self.n_arms = len(self.items) * self.positions
+        self._names = [(item, place + 1) for item in self.items for place in range(self.positions)]
+        self.n_arms = len(self._names)
         if (groups is None) != (quotas is None):
             raise ValueError(
                 f"groups and quotas must be given together, got {shown(groups)}, {shown(quotas)}"
@@ -549,12 +550,6 @@ class Slate(LinearOracle):
     def least_mean(self) -> float:
         """0, because a shorter slate would be better if means were negative."""
         return 0.0
-
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the pairs of an item and its position, counted from 1."""
-        super_arm = self._check_entries(super_arm)
-        pairs = (divmod(int(arm), self.positions) for arm in super_arm)
-        return [(self.items[item], place + 1) for item, place in pairs]
 
     def available(self, items: ArrayLike) -> BoolArray:
         """Return the flags of the base arms (for `Context.available`) for flags of the items.

@@ -18,7 +18,6 @@ from cmab.oracle import LinearOracle, Sense, check_super_arm
 from cmab.parameters import described
 from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import GraphInput, network_of
 from oracles.top_k import TopK
 
@@ -471,7 +470,7 @@ class Matroid(LinearOracle):
 _FEW_EDGES = 10_000
 
 
-class GraphicMatroid(Matroid, GraphOracle):
+class GraphicMatroid(Matroid):
     """The spanning forests of an undirected graph, or its spanning trees if it is connected. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; parallel edges of a multigraph are separate arms. A
@@ -511,13 +510,9 @@ class GraphicMatroid(Matroid, GraphOracle):
 
     def __init__(self, graph: GraphInput, sense: Sense = "max") -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        self._source = KeptGraph(graph)
+        self._names = self.edges
         self._n_nodes = len(number)
         self._complete(len(self.edges), sense)
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self.edges[arm] for arm in super_arm]
 
     def kernel(self) -> Kernel:
         integers = packed(

@@ -63,7 +63,6 @@ from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:
     from cmab.campaign.store import Event
-    from cmab.campaign.summary import Summary
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -381,8 +380,8 @@ class Campaign:
         certify = Certify(delta, reward_range, independent, self.support)
         return certify.now(self.policy, replay.state, replay.played, rng)
 
-    def summary(self) -> Summary:
-        """Return the numbers of rounds, the mean reward and the statistics of the arms."""
+    def summary(self) -> str:
+        """Return the numbers of rounds, the mean reward and the most often observed arms as text."""
         from cmab.campaign.summary import summary_of
 
         return summary_of(self.history(), self._replica.of)
@@ -435,7 +434,7 @@ class Campaign:
             stored, or none.
         key : str, optional
             A text that identifies this call. Another call with the same key returns the same request, also
-            in another process. Use it if an answer can get lost.
+            in another process and with other arguments. Use it if an answer can get lost.
         note : str, optional
             A text that the event of the request contains.
 
@@ -613,7 +612,8 @@ class Campaign:
         Parameters
         ----------
         outcomes : mapping, list of pairs, or Feedback, optional
-            The observed outcome of each base arm, by name.
+            The observed outcome of each base arm, by name. Outcomes of arms that were removed from the
+            campaign since the request are left out.
         ticket : Request, Ticket or int, optional
             The request, its ticket or its number. It can be omitted if exactly one ticket is pending.
         reward : float, optional
@@ -622,7 +622,7 @@ class Campaign:
         played : collection, optional
             The names of the entries that were really played, if they differ from those of the request.
         key : str, optional
-            A text that identifies this call. Another call with the same key and ticket has no effect. Use it
+            A text that identifies this call. Another call with the same key and report has no effect. Use it
             if an answer can get lost.
         **seen
             A report in terms of the oracle, instead of `outcomes`. For influence these are ``joined=``, and
@@ -640,24 +640,23 @@ class Campaign:
             If the campaign never issued the ticket, or if it was cancelled.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
-        if key is not None and self._is_answered(_checked_key(key), ticket):
-            return
+        first = None if key is None else self._first(_checked_key(key), ticket)
+        if first is not None:
+            report["ticket"] = first.ticket
         try:
-            self._act(lambda: [self._report_event("tell", 0, key=key, **report)])
+            self._act(lambda: [self._report_event("tell", 0, key=key, first=first, **report)])
         except SameReportError:
-            if key is None or not self._is_answered(key, ticket):
+            if key is None or self._first(key, ticket) is None:
                 raise
 
-    def _is_answered(self, key: str, ticket: Any) -> bool:
-        """Return whether a report with this key is stored; raise an error if it is another call."""
+    def _first(self, key: str, ticket: Any) -> Event | None:
+        """Return the stored report with this key, or None; raise an error if the key is of another call."""
         found = next(iter(self._replica.store.find(key=key)), None)
-        if found is None:
-            return False
-        if found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket)):
+        if found and (found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket))):
             raise UsedKeyError(
                 f"key must be new or of this report, got {shown(key)} of ticket {found.ticket}"
             )
-        return True
+        return found
 
     def tell_many(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
@@ -898,15 +897,21 @@ class Campaign:
         reward: float = _NONE,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
+        first: Event | None = None,
         **report: Any,
     ) -> Event:
-        """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``."""
+        """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``.
+
+        `first` is a stored report with the same key, which this one must equal, whatever was corrected since.
+        """
         replica, of = self._replica, self._replica.of
         asked, told = self._found(ticket, kind)
+        told = first or told
         assert asked.ticket is not None
         others = {} if played is None else self._played_body(played, asked.body)
         of_ticket = of.ticket(asked.ticket, of.played(asked.body, others))
-        feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward)
+        former = of.labels[asked.body["names"]].arms if of_ticket.gone else ()
+        feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward, former)
         self._check_report(feedback, of_ticket)
         body = of.report_body(feedback) | others
         if kind == "correct":
@@ -918,7 +923,11 @@ class Campaign:
         elif told is not None:
             kept = told.body
             if kept["names"] != of.line:
-                kept = of.report_body(of.feedback(kept, of.played(asked.body, kept)))
+                really = of.played(asked.body, kept)
+                numbers = (
+                    {"super_arm": of.ticket(asked.ticket, kept).super_arm.tolist()} if really is kept else {}
+                )
+                kept = of.report_body(of.feedback(kept, really)) | numbers
             if {name: value for name, value in kept.items() if name != "line"} == body:
                 raise SameReportError(
                     f"ticket must be pending, got {asked.ticket}, which was reported with this content"
@@ -972,8 +981,8 @@ def _checked_author(author: Any) -> str | None:
 
 
 def _checked_key(key: Any) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= 200:
-        raise ValueError(f"key must be a string of 1 to 200 characters, got {shown(key)}")
+    if not isinstance(key, str) or not 0 < len(key) <= 200 or "\0" in key:
+        raise ValueError(f"key must be a string of 1 to 200 characters without NUL, got {shown(key)}")
     return key
 
 

@@ -210,14 +210,15 @@ def _options_of_export(verb: argparse.ArgumentParser) -> None:
         default="rounds",
         help="the table (default: rounds)",
     )
-    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv or .json file")
+    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv file")
 
 
 def _export(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import exported
 
-    form = options.out.suffix.removeprefix(".").casefold()
-    options.out.write_bytes(exported(_folder(options), options.table, form))
+    if options.out.suffix.casefold() != ".csv":
+        raise ValueError(f"--out must end with .csv, got {options.out}")
+    options.out.write_bytes(exported(_folder(options), options.table))
     yield f"written to {options.out}"
 
 
@@ -248,5 +249,5 @@ _VERBS = (
     ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
     ("show", "show the state, and a table by person", _nothing, _show),
-    ("export", "write a table as CSV or JSON", _options_of_export, _export),
+    ("export", "write a table as CSV", _options_of_export, _export),
 )

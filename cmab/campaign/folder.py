@@ -58,7 +58,8 @@ class CampaignFolder:
     accept_changes : bool
         Whether changes of the network, the list or the options since the last use are accepted.
     problem : Problem, optional
-        The problem of the files and options of this folder, if it is known. By default, the files are read.
+        The problem of the files and options of this folder, for a new campaign and after a change. If it is
+        omitted, the files are read, and the events must exist.
 
     Raises
     ------
@@ -85,6 +86,8 @@ class CampaignFolder:
         self.options = options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, options) if problem is None else problem
         where = options.events if "://" in options.events else self.path / options.events
+        if problem is None and isinstance(where, Path) and not (where.is_file() and where.stat().st_size):
+            raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
         try:
             self.campaign = Campaign(
                 self.problem.oracle,
@@ -146,6 +149,7 @@ class CampaignFolder:
         is_best: bool = False,
         is_new_only: bool = False,
         instead_of: int | None = None,
+        kept: Sequence[Hashable] = (),
         author: str | None = None,
     ) -> Round:
         """Choose for a new round.
@@ -160,6 +164,8 @@ class CampaignFolder:
             Whether only people count who join for the first time; in a network only.
         instead_of : int, optional
             The number of a round that waits and is cancelled in the same step.
+        kept : sequence of hashable
+            The names, all but one, that stay in the round.
         author : str, optional
             The author of the event.
 
@@ -170,34 +176,6 @@ class CampaignFolder:
         """
         old = None if instead_of is None else round_of(self.rounds(), instead_of)
         left_out = self.problem.names.find_all(without)
-        return self._ask(left_out, (), old, author, is_best=is_best, is_new_only=is_new_only)
-
-    def leave_out(self, number: int, name: str, *, author: str | None = None) -> Round:
-        """Choose another name in place of one of a round that waits; the others stay.
-
-        The names that were left out before are not chosen, either.
-
-        Raises
-        ------
-        ValueError
-            If the name is unknown, or no name remains.
-        """
-        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
-        left_out = list(dict.fromkeys([*old.left_out, gone]))
-        kept = [each for each in old.names if each != gone]
-        return self._ask(left_out, kept, old, author, is_best=old.is_best, is_new_only=old.is_new_only)
-
-    def _ask(
-        self,
-        left_out: Sequence[Hashable],
-        kept: Sequence[Hashable],
-        old: Round | None,
-        author: str | None,
-        *,
-        is_best: bool,
-        is_new_only: bool,
-    ) -> Round:
-        """Choose for a round, with the names of the round `old` that are kept, if there are any."""
         labels, out = self.problem.names.labels, {*left_out}
         available = [label for label in labels if label not in out] if out else None
         ticket, found = None if old is None else old.ticket, None
@@ -225,6 +203,20 @@ class CampaignFolder:
         campaign = self._of(author)
         new = campaign.ask(names=found, available=available, instead_of=ticket, note=note)
         return next(of for of in self.rounds() if of.ticket == new.number)
+
+    def leave_out(self, number: int, name: str, *, author: str | None = None) -> Round:
+        """Choose another name in place of one of a round that waits, as the round was chosen."""
+        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
+        if gone not in old.names:
+            raise ValueError(f"{name} must be in round {number} to be left out")
+        return self.ask(
+            [*map(str, old.left_out), name],
+            is_best=old.is_best,
+            is_new_only=old.is_new_only,
+            instead_of=number,
+            kept=[each for each in old.names if each != gone],
+            author=author,
+        )
 
     def change(self, *, author: str | None = None, **options: Any) -> CampaignFolder:
         """Write changed options, and return the campaign with them.
@@ -412,13 +404,13 @@ def create_folder(
         for name, data in files.items():
             (new / name).write_bytes(data)
         (new / FILE).write_text(written(options), encoding="utf-8")
-        made = CampaignFolder(new, author=author)
-        made.close()
-        check_names(made.problem.names.labels)
+        problem = problem_of(new, options)
+        check_names(problem.names.labels)
+        CampaignFolder(new, author=author, problem=problem).close()
         with suppress(FileNotFoundError):
             folder.rmdir()
         shutil.move(new, folder)
-    return CampaignFolder(folder, author=author, problem=made.problem)
+    return CampaignFolder(folder, author=author, problem=problem)
 
 
 def title_of(folder: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -82,8 +81,12 @@ class Reason:
         effect = f"The mean result is about {self.mean:.2f}."
         if is_network:
             people = "person" if mean == "1.0" else "people"
-            new = f" who join{'s' * (people == 'person')} for the first time" if self.is_new_only else ""
-            effect = f"Adds about {mean} {people}{new} to the round, {self.name} included."
+            new = (
+                f"who join{'s' * (people == 'person')} for the first time"
+                if self.is_new_only
+                else "to the round"
+            )
+            effect = f"Adds about {mean} {people} {new}, {self.name} included."
         why = "among the best by all reports so far"
         if self.kind == "explored" and self.asked >= 2:
             why = "chosen again to learn more, because the best choice is not certain yet"
@@ -325,14 +328,13 @@ WORDS = {
     "cancel": "cancelled",
     "undo": "taken back",
 }
-#: The tables that can be exported, and the formats.
+#: The tables that can be exported.
 TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
     "rounds": _rounds,
     "people": _people,
     "estimates": _estimates,
     "history": history_of,
 }
-FORMATS = ("csv", "json")
 #: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
 _FORMULA = ("=", "+", "-", "@", "'")
 #: Categories of Unicode whose characters are not visible at the beginning of a text.
@@ -340,23 +342,12 @@ _INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me", "Cn", "Co", "Cs")
 _BREAKS = dict.fromkeys(map(ord, "\t\r\n\v\f"), " ")
 
 
-def exported(folder: CampaignFolder, name: str, form: str) -> bytes:
-    """Return a table as the bytes of a CSV or JSON file.
+def exported(folder: CampaignFolder, name: str) -> bytes:
+    """Return a table as the bytes of a CSV file.
 
-    In CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
-
-    Raises
-    ------
-    ValueError
-        If there is no such table or format.
+    Text that a spreadsheet would take for a formula gets an apostrophe before it.
     """
-    if name not in TABLES or form not in FORMATS:
-        raise ValueError(
-            f"table must be one of {', '.join(TABLES)} as {' or '.join(FORMATS)}, got {name} as {form}"
-        )
     rows = TABLES[name](folder)
-    if form == "json":
-        return json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False).encode("utf-8", "replace")
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])

@@ -160,8 +160,8 @@ def delimited(
     for row, later in pairwise(rows):
         if later.line > row.line + 1 and _pair(later.fields):
             raise ValueError(
-                f"{file}, line {later.line}: a second table must not follow an empty line; save the table of the"
-                " ties alone, with the names of the people in it"
+                f"{file}, line {later.line}: a second table must not follow an empty line; save the table of"
+                " the ties alone, with the names of the people in it"
             )
     names, edges, has_header, n_nodes, notes = _cut(file, rows, header, delimiter)
     if comments:
@@ -299,10 +299,9 @@ def _wrong_rows(file: Path, edges: list[_Row], names: Sequence[str], delimiter: 
 def refuse(wrong: list[str]) -> None:
     """Raise ``ValueError`` with the first lines of a list of faults, if there are any."""
     if wrong:
-        more = (
-            [f"there are {len(wrong) - _SHOWN_CELLS:,} more such lines"] if len(wrong) > _SHOWN_CELLS else []
-        )
-        raise ValueError("\n".join([*wrong[:_SHOWN_CELLS], *more]))
+        more = len(wrong) - _SHOWN_CELLS
+        told = [f"there are {more:,} more such lines"] if more > 0 else []
+        raise ValueError("\n".join([*wrong[:_SHOWN_CELLS], *told]))
 
 
 # The header

@@ -201,13 +201,7 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
 
 
 def text_of(file: Path) -> tuple[bytes, str, bool]:
-    """Return the bytes and the text of a file, and whether it was read as Windows-1252.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, or neither text nor a workbook.
-    """
+    """Return the bytes and the text of a file, and whether it was read as Windows-1252."""
     data = _bytes_of(file)
     if data.startswith(_WORKBOOK):
         data = _text_of_sheet(file, data)
@@ -414,20 +408,14 @@ def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     With equal weights this is the weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4:
     p(u, v) = c(u, v) / d(v), where c(u, v) counts parallel edges, which are integer weights here.
     """
-    if weights.max(initial=0.0) > np.finfo(np.float64).max / max(1, len(weights)):  # a sum might overflow
-        weights = weights / len(weights) / weights.max()
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
 
 
 def _others_told(table: EdgeTable, used: str | None) -> list[str]:
     """Return a line about the columns that are not used, if there are any."""
-    rest: Sequence[str] = [name for name in table.columns if name != used]
-    if not rest:
-        return []
-    if len(rest) == 1:
-        return [f"column {rest[0]} is not used"]
-    return [f"columns {_listed(rest)} are not used"]
+    rest = [name for name in table.columns if name != used]
+    return [f"columns that are not used: {_listed(rest)}"] if rest else []
 
 
 def _listed(names: Sequence[str]) -> str:

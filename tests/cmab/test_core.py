@@ -8,15 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from cmab import (
-    CUCB,
-    ArmStatistics,
-    Feedback,
-    LinearOracle,
-    Session,
-    SimulationInterrupted,
-    simulate,
-)
+from cmab import CUCB, ArmStatistics, Feedback, LinearOracle, Session, SimulationInterrupted, simulate
 from cmab.bounds.radii import LogRadius
 from cmab.run.simulate import check_rounds
 from instances import BernoulliArms, SemiBandit

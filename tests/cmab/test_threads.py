@@ -52,11 +52,7 @@ def problems():
     cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, n_rr_sets=2**12)
     yield InfluenceMaximization(graph, 2, epsilon=0.3), cascade
     arms = BernoulliArms(np.linspace(0.2, 0.8, 8))
-    for oracle in (
-        TopK(8, 3),
-        GraphicMatroid(STREETS),
-        BruteForce(8, [[0, 1], [7]]),
-    ):
+    for oracle in (TopK(8, 3), GraphicMatroid(STREETS), BruteForce(8, [[0, 1], [7]])):
         yield oracle, SemiBandit(arms, oracle)
     yield MaxCoverage(pages(), 2), Coverage(pages(), 2)
 

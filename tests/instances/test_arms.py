@@ -42,6 +42,9 @@ def test_quantiles_have_the_law_of_draws(name):
 test_bad_parameters_are_refused = refused(
     (lambda: BernoulliArms([0.5, 1.1]), "means"),
     (lambda: BernoulliArms([[0.5]]), "means"),
+    (lambda: BernoulliArms([]), "means must have a number for at least one arm"),
+    (lambda: GaussianArms([]), "means must have a number for at least one arm"),
+    (lambda: BetaArms([], []), "a must have a number for at least one arm"),
     (lambda: GaussianArms([np.nan]), "means"),
     (lambda: GaussianArms([0.0], sigma=0.0), "sigma"),
     (lambda: BetaArms([0.0], [1.0]), "a must"),

@@ -11,7 +11,6 @@ import numpy as np
 import pulp
 import pytest
 from cases import (
-    arborescences,
     covering,
     cuts,
     disjoint_paths,
@@ -24,7 +23,6 @@ from cases import (
 )
 
 from oracles import (
-    Arborescence,
     DisjointPaths,
     GeneralizedAssignment,
     Knapsack,
@@ -179,13 +177,6 @@ def steiner_tree(rng):
     return partial(SteinerTree, graph, terminals), networks(graph, terminals)
 
 
-def arborescence(rng):
-    graph, root = some_graph(rng, 4, 9, directed=True), (0, None)[rng.integers(2)]
-    return partial(Arborescence, graph, root, sense=("max", "min")[rng.integers(2)]), arborescences(
-        graph, root
-    )
-
-
 def program(rng):
     """Packing with a continuous and an integer variable that are no arms, which give up to 3.5 more room."""
     n, sense = 6, (pulp.LpMaximize, pulp.LpMinimize)[rng.integers(2)]
@@ -242,7 +233,6 @@ FAMILIES = {
     "flow": Family(flow, (), ({},), include=False),
     "cut": Family(cut),
     "steiner_tree": Family(steiner_tree, ({},), ({"method": "approximate"}, BEST, GREEDY, GAP)),
-    "arborescence": Family(arborescence),
     "program": Family(program, ({}, BEST, GAP)),
     "slate": Family(slate, (), ({},)),
 }

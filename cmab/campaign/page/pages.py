@@ -23,7 +23,7 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
-from cmab.campaign.progress import FORMATS, TABLES, exported, history_of, named, outcome_in_words
+from cmab.campaign.progress import TABLES, exported, history_of, named, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
 from cmab.errors import NewerEventsError, TicketError
 
@@ -100,19 +100,18 @@ def history(context: Reader, slug: str) -> Response:
 def export(context: Reader, slug: str) -> Response:
     """Show the tables that can be stored."""
     with context.store.held(slug) as opened:
-        return _page(context, opened, "export", tables=list(TABLES), formats=FORMATS)
+        return _page(context, opened, "export", tables=list(TABLES))
 
 
-@ROUTER.get("/c/{slug}/export/{table}.{form}")
-def download(context: Reader, slug: str, table: str, form: str) -> Response:
+@ROUTER.get("/c/{slug}/export/{table}.csv")
+def download(context: Reader, slug: str, table: str) -> Response:
     """Return a table as a file."""
-    if form not in FORMATS or table not in TABLES:
+    if table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
-        data = exported(opened.folder, table, form)
-    kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
-    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.{form}"}
-    return Response(data, media_type=kind, headers=headers)
+        data = exported(opened.folder, table)
+    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.csv"}
+    return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @ROUTER.get("/c/{slug}/print")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
 from cmab.campaign.files import value_of
-from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
@@ -32,8 +30,7 @@ _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
 WIDER, ODDS = 1.45, (1.23, 0.92)
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """A round that waits for its report, with the reasons for its names and the picture."""
 
     of: Round
@@ -137,7 +134,8 @@ def next_round(opened: Opened) -> dict[str, Any]:
         means = beliefs.draw(rng)
         other = np.asarray(oracle.solve(means, rng))
         own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
-    mean, most = float(own.mean()), _most(folder, len(choice))
+    mean, n = float(own.mean()), len(folder.problem.names.labels)
+    most = float(n) if folder.is_network else len(choice) * folder.options.largest
     low, high = mean + WIDER * (np.quantile(own, _RANGE) - mean)
     share = np.clip((best >= (1.0 + MARGIN) * own).mean(), 0.5 / draws, 1.0 - 0.5 / draws)
     least = float(len(choice)) if folder.is_network else 0.0
@@ -148,11 +146,6 @@ def next_round(opened: Opened) -> dict[str, Any]:
         "high": min(float(high), most),
         "better": float(expit(ODDS[0] + ODDS[1] * logit(share))),
     }
-
-
-def _most(folder: CampaignFolder, size: int) -> float:
-    """Return the largest result that a choice can have."""
-    return float(len(folder.problem.names.labels)) if folder.is_network else size * folder.options.largest
 
 
 def advice_of(following: dict[str, Any]) -> str:

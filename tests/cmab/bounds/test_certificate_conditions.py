@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from cmab import (
-    CUCB,
-    ArmStatistics,
-    Feedback,
-    regret_bound,
-)
+from cmab import CUCB, ArmStatistics, Feedback, regret_bound
 from cmab.bounds.certificate import Played, least_expected
 from oracles import TopK
 

@@ -24,11 +24,7 @@ from cmab.bounds.certificate import Played, least_expected
 from cmab.oracle import optimum_bound
 from instances import BernoulliArms, CascadeModel, Coverage, SemiBandit
 from instances.arena import PROBLEMS
-from oracles import (
-    Knapsack,
-    RankedTopK,
-    TopK,
-)
+from oracles import Knapsack, RankedTopK, TopK
 
 
 def coins(n=6, k=2, seed=0):

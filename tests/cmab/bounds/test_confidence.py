@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from cmab.bounds.radii import (
-    c_epsilon,
-    lil_parameters,
-    lil_radii,
-    mixture_threshold,
-)
+from cmab.bounds.radii import c_epsilon, lil_parameters, lil_radii, mixture_threshold
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cmab.bounds.samples import (
-    aggregate_hardness,
-    best_k_gaps,
-    hardness,
-    ugape_hardness,
-    ugapec_samples,
-)
+from cmab.bounds.samples import aggregate_hardness, best_k_gaps, hardness, ugape_hardness, ugapec_samples
 from cmab.explorer import best_k
 from oracles import TopK
 

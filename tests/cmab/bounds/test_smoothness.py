@@ -145,11 +145,7 @@ ROWS = [
         *RISE,
     ),
     Row(
-        "linear_threshold",
-        Thresholds(NETWORK, 2, WORTH),
-        pairs(7),
-        Thresholds(DOUBLED, 1, [0.0, 2.5]),
-        *RISE,
+        "linear_threshold", Thresholds(NETWORK, 2, WORTH), pairs(7), Thresholds(DOUBLED, 1, [0.0, 2.5]), *RISE
     ),
 ]
 

@@ -52,13 +52,19 @@ def test_the_same_key_gives_the_same_answer(where):
     assert other.ask(key="visit 2").number == 1
     running.tell({0: 1.0}, 0, key="report 1")
     other.tell({0: 1.0}, 0, key="report 1")
+    running.correct({0: 0.0}, 0)
+    other.tell({0: 1.0}, key="report 1")
+    running.correct({0: 1.0}, 0)
     assert running.state.counts.tolist() == other.state.counts.tolist() == [1, 0, 0, 0, 0]
     with pytest.raises(errors.UsedKeyError, match="of ticket 0"):
         other.tell({0: 1.0}, 1, key="report 1")
     with pytest.raises(errors.UsedKeyError, match="the key of a report"):
         other.ask(key="report 1")
-    with pytest.raises(ValueError, match="key must be a string"):
-        other.ask(key="")
+    with pytest.raises(errors.OtherReportError):
+        other.tell({0: 0.0}, 0, key="report 1")
+    for key in ("", "a\0b"):
+        with pytest.raises(ValueError, match="key must be a string"):
+            other.ask(key=key)
 
 
 def test_requests_that_are_sent_twice_at_once_are_stored_once(where):
@@ -152,7 +158,7 @@ def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
     for one in (running, other):
         assert one.pending == (0,)
         assert len(one.history()) == 2
-        assert one.summary().pending == 1
+        assert "pending: 1" in one.summary()
         assert one.health()["pending"] == 1
     with pytest.raises(errors.StoreTimeoutError, match="another call of this process"), running.within(0.01):
         running.cancel(0)

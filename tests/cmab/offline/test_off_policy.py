@@ -106,12 +106,7 @@ TARGET, LOGGING = distribution(WANTED), distribution(SHOWN)
 
 
 @pytest.mark.parametrize(
-    ("world", "unbiased"),
-    [
-        (alone, {"ips", "dr", "iips"}),
-        (cascade, {"ips", "dr"}),
-        (free, {"ips", "dr"}),
-    ],
+    ("world", "unbiased"), [(alone, {"ips", "dr", "iips"}), (cascade, {"ips", "dr"}), (free, {"ips", "dr"})]
 )
 def test_expectations_are_the_truth_where_the_assumption_holds(world, unbiased):
     """The mean over all rounds that may come, each as often as it is probable, is the expectation."""

@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import (
-    CTS,
-    CUCB,
-    ESCB,
-    LUCB1,
-    Context,
-    Greedy,
-    RarelySwitchingCUCB,
-    Session,
-)
+from cmab import CTS, CUCB, ESCB, LUCB1, Context, Greedy, RarelySwitchingCUCB, Session
 from cmab.policies.ucb import LLR
 from cmab.policy import refuse_parts
 from instances import BernoulliArms, SemiBandit
@@ -71,15 +62,7 @@ REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
 
 
 @pytest.mark.parametrize(
-    "oracle",
-    [
-        BruteForce(5, PAIRS),
-        REWARDED,
-        ORACLE,
-        TopK(5, 2, sense="min"),
-        PARTITION,
-    ],
-    ids=str,
+    "oracle", [BruteForce(5, PAIRS), REWARDED, ORACLE, TopK(5, 2, sense="min"), PARTITION], ids=str
 )
 def test_solve_within_is_brute_force_within(oracle):
     """Against all super arms of the family that are available."""

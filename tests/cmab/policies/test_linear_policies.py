@@ -209,10 +209,7 @@ test_what_is_refused_when_they_are_made = refused(
     ({"features": ONE_HOT, "dimension": 2}, r"features must have shape \(6, 2\), got \(6, 6\)"),
     ({"features": np.full((6, 1), np.nan)}, "features must be finite, got nan"),
     ({"features": np.full((6, 1), 1e200)}, r"features must have norms of at most norm=1, got 1e\+200"),
-    (
-        {"features": ONE_HOT * 7},
-        "got 7 of arm 0: divide all by it, or set norm=7",
-    ),
+    ({"features": ONE_HOT * 7}, "got 7 of arm 0: divide all by it, or set norm=7"),
     ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
     ({"dimension": 2, "groups": [0, 1, 3, 0, 0, 0]}, "groups must be one integer for each of 6 arms"),
     ({"dimension": 2, "groups": [0.5] * 6}, "groups must be one integer"),

@@ -20,7 +20,7 @@ def test_attributes_mappings_and_arrays_give_the_same_problem():
     order = [list(graph.edges).index(edge) for edge in [("a", "b"), ("b", "c"), ("a", "c")]]
     by_array = CapacitatedFlow(plain, {"a": -4, "c": 4}, capacity=[2, 5, 9], lower=[1, 0, 0])
     assert by_name.capacity[order].tolist() == [2, 5, 9]
-    costs = by_name.means_of("price")
+    costs = np.array([price for *_, price in graph.edges(data="price")])
     assert by_name.labels(by_name.solve(costs, 0))[0] == (("a", "b"), 1)
     first = by_name.expected_reward(by_name.solve(costs, 0), costs)
     assert first == by_array.expected_reward(by_array.solve(costs[order], 0), costs[order]) == 10.0
@@ -36,7 +36,7 @@ def test_a_large_network_against_networkx():
     for u, v in (rng.permutation(60)[:20].reshape(10, 2)).tolist():
         graph.nodes[u]["demand"], graph.nodes[v]["demand"] = -400, 400
     oracle = CapacitatedFlow(graph)
-    costs = oracle.means_of("weight")
+    costs = np.array([cost for *_, cost in graph.edges(data="weight")], float)
     assert oracle.expected_reward(oracle.solve(costs, 0), costs) == nx.network_simplex(graph)[0]
 
 

@@ -195,11 +195,6 @@ def spring(browser, served, tmp_path_factory):
     return place
 
 
-def rounds(browser, place):
-    browser.get(f"{place}/export/rounds.json")
-    return browser.execute_script("return document.body.innerText").count('"round"')
-
-
 def test_double_clicks_reloads_back_and_two_tabs_act_once(browser, served, tmp_path):
     from selenium.webdriver.common.action_chains import ActionChains
 
