@@ -85,6 +85,12 @@ class Request:
         The names of the entries to play, for example people, edges or pairs.
     ticket : Ticket
         The ticket, which has the same entries by number.
+
+    Examples
+    --------
+    >>> from cmab import Request, Ticket
+    >>> Request(0, ("ann", "bob"), Ticket(0, [0, 1]))
+    Request(number=0, names=('ann', 'bob'))
     """
 
     number: int

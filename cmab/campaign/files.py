@@ -161,8 +161,8 @@ DATE = re.compile(
         (\ ?(GMT|UTC|Z|CES?T|E[SD]T)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-#: Cells that name nobody, in lower case.
-NOBODY = {
+#: Cells that are no names, in lower case.
+NO_NAMES = {
     "nobody",
     "no one",
     "none",
@@ -180,7 +180,7 @@ NOBODY = {
 
 
 def names_in(text: str) -> tuple[list[str], list[str]]:
-    r"""Return the names of a list, and lines on what was left out.
+    r"""Return the names of a list, and lines on the cells that were left out.
 
     A table has the names in the column ``name``, or else in the first one. Its cells are between commas,
     semicolons, tabs or bars, whichever is most frequent in the first line. A list has a name on each line, or
@@ -212,7 +212,7 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
     elif not is_table:
         rows = [(line, [clean(lines[line])]) for line, _ in rows]
     found: dict[str, int] = {}
-    wrong, nobody = list[str](), dict[str, None]()
+    wrong, nameless = list[str](), dict[str, None]()
     last = rows[0][0] if rows else 0
     for line, row in rows[0 if at is None else 1 :]:
         name = row[at or 0] if len(row) > (at or 0) else ""
@@ -227,8 +227,8 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
                 " delete the empty line"
             )
         last = line
-        if name.casefold() in NOBODY:
-            nobody[name] = None
+        if name.casefold() in NO_NAMES:
+            nameless[name] = None
         elif not name:
             wrong.append(f"line {line}: a name must not be empty")
         elif name in found:
@@ -236,15 +236,15 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
         found.setdefault(name, line)
     if wrong:
         raise ValueError("\n".join(wrong[:20]))
-    names = [name for name in found if name not in nobody]
+    names = [name for name in found if name not in nameless]
     if not 0 < len(names) <= _MOST_NAMES:
         raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(names):,}")
-    return names, nobody_told(nobody)
+    return names, no_names_told(nameless)
 
 
-def nobody_told(cells: Collection[str]) -> list[str]:
-    """Return a line on the cells that name nobody, if there are any."""
-    return [f"left out, because they name nobody: {', '.join(cells)}"] if cells else []
+def no_names_told(cells: Collection[str]) -> list[str]:
+    """Return a line on the cells that are no names, if there are any."""
+    return [f"left out, because they are no names: {', '.join(cells)}"] if cells else []
 
 
 def number_in(text: str) -> float:

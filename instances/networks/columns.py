@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from cmab.campaign.files import DATE, NOBODY, STATED, clean, nobody_told
+from cmab.campaign.files import DATE, NO_NAMES, STATED, clean, no_names_told
 from cmab.run.tables import numbers_of
 from cmab.validation import shown
 
@@ -174,10 +174,10 @@ def delimited(
     refuse(_wrong_rows(file, edges, names, delimiter))
     is_form = any(_are_dates([row.fields[at] for row in edges]) for at in range(len(names)))
     further = _alike(names, first, second) if has_header and asked[1] is None else []
-    ties, nodes, split, nobody = _ties(edges, first, [second, *further], names[second], is_form)
+    ties, nodes, split, nameless = _ties(edges, first, [second, *further], names[second], is_form)
     if split:
         notes.append(f"cells with several names, which are one tie each: {split:,}")
-    notes += nobody_told(nobody)
+    notes += no_names_told(nameless)
     taken = {first, second, *further}
     columns: dict[str, list[object]] = {
         name: [row.fields[at] for row, _, _ in ties] for at, name in enumerate(names) if at not in taken
@@ -455,7 +455,7 @@ def _alike(names: Sequence[str], first: int, second: int) -> list[int]:
 def _ties(
     edges: Sequence[_Row], first: int, others: Sequence[int], title: str, is_form: bool
 ) -> tuple[list[tuple[_Row, str, str]], list[str], int, dict[str, None]]:
-    """Return the ties, the names without ties, the number of cells with several names, and names of nobody.
+    """Return the ties, the names without ties, the number of cells with several names, and cells of no name.
 
     A cell of the second column has several names between semicolons or line ends, or between commas if the
     first column has no comma and the file is a form, the title is a plural, or a part is a name elsewhere.
@@ -468,12 +468,12 @@ def _ties(
         or any(part.strip() in known for parts in listed for part in parts)
     )
     marks = re.compile(r"[;\n,]" if commas else r"[;\n]")
-    ties, nodes, split, nobody = [], [], 0, dict[str, None]()
+    ties, nodes, split, nameless = [], [], 0, dict[str, None]()
     for row in edges:
         name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
-        gone = [cell for cell in (name, *given) if cell.casefold() in NOBODY]
-        nobody |= dict.fromkeys(gone)
+        gone = [cell for cell in (name, *given) if cell.casefold() in NO_NAMES]
+        nameless |= dict.fromkeys(gone)
         given = [cell for cell in given if cell not in gone]
         if name in gone:
             continue
@@ -484,7 +484,7 @@ def _ties(
             parts = [part for part in map(clean, marks.split(cell)) if part] if marks.search(cell) else [cell]
             split += len(parts) > 1
             ties += [(row, clean(name), clean(part)) for part in parts]
-    return ties, nodes, split, nobody
+    return ties, nodes, split, nameless
 
 
 def _merged(
@@ -513,7 +513,7 @@ def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[t
 
 
 def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line on a first tie whose names are in no other line: it may be a header."""
+    """Return a line on a first tie with names that are in no other line: it may be a header."""
     is_known = not {*ends[0]}.isdisjoint(name for pair in ends[1:] for name in pair)
     if is_known or all(map(is_number, ends[0])):
         return []
