@@ -25,6 +25,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, check_super_arm
 from cmab.parameters import described
 from cmab.validation import frozen, interval, listed, real, shown, vector
+from instances._bernoulli import BernoulliOutcomes
 
 
 @lean_kernel
@@ -143,7 +144,7 @@ class Arms(Environment):
         return float(sum_in_order(self.means[super_arm]))
 
 
-class BernoulliArms(Arms):
+class BernoulliArms(BernoulliOutcomes, Arms):
     """Base arms with outcomes 0 and 1 (Bernoulli distributions).
 
     Parameters
@@ -164,10 +165,6 @@ class BernoulliArms(Arms):
     def __init__(self, means: ArrayLike) -> None:
         self.means = _parameters("means", means, 0.0, 1.0)
 
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        arms = self._check_arms(arms)
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         return (uniforms < self.means[arms]).astype(np.float64)
 
@@ -176,15 +173,6 @@ class BernoulliArms(Arms):
 
     def pull_kernel(self) -> Kernel:
         return Kernel(pull_bernoulli, reals=np.array(self.means))
-
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
-        # One draw has the exact distribution of the sum, for any number of pulls.
-        arms, pulls = self._check_pulls(arms, pulls)
-        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
-        return successes, successes
 
 
 class GaussianArms(Arms):

@@ -226,6 +226,17 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
 
 
 @pytest.mark.slow
+def test_the_timeout_holds_while_another_program_locks_the_table(server):
+    running = campaign(server.url("locked"))
+    connection = running._replica.store._engine.connect()
+    with connection.execution_options(isolation_level="READ COMMITTED") as other:
+        other.exec_driver_sql("LOCK TABLE cmab_events IN EXCLUSIVE MODE")
+        with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"), running.within(0.1):
+            running.ask()
+    assert running.ask().number == 0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["SIGQUIT", "SIGINT"])
 def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
     pytest.importorskip("psycopg")

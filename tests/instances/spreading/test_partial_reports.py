@@ -3,19 +3,15 @@
 import re
 
 import networkx as nx
-import numpy as np
 import pytest
 from cases import JOINT, POLICIES, assert_same_state
 
 from cmab import (
-    CUCB,
     ArmStatistics,
     Campaign,
     HierarchicalCTS,
     read_campaign,
-    simulate,
 )
-from instances import IndependentCascade
 from oracles import DegreeHeuristic, InfluenceMaximization
 
 TIES = [
@@ -99,25 +95,6 @@ def counted(running, told):
     if type(state) is ArmStatistics and running.policy.learns:
         counts = dict(zip(running.policy.oracle._arm_labels(), state.counts.tolist(), strict=True))
         assert counts == {tie: len(each) for tie, each in seen.items()}
-
-
-@pytest.mark.parametrize("kind", ["edge", "node", "credit"])
-def test_any_feedback_of_a_cascade_is_learned_from(kind):
-    """Counts are those of what the environment showed, on the path of compiled rounds and in Python."""
-    oracle = DegreeHeuristic(FRIENDS, k=2)
-    place = IndependentCascade(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
-    shown = np.zeros(len(TIES), int)
-    play = place.play
-
-    class Counting(IndependentCascade):
-        def play(self, super_arm, rng):
-            feedback = play(super_arm, rng)
-            np.add.at(shown, feedback.arms, 1)
-            return feedback
-
-    counting = Counting(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
-    states = [simulate(CUCB(oracle), world, 40, rng=0).states[0] for world in (counting, place)]
-    assert states[0].counts.tolist() == states[1].counts.tolist() == shown.tolist()
 
 
 # What is missing in the network -----------------------------------------------------------------------------
