@@ -1,5 +1,7 @@
 """Identification with fixed confidence: sample counts, coincidences, errors, symmetries, bad input."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from refusals import refused
@@ -15,7 +17,7 @@ from cmab import (
     identify,
 )
 from cmab.exploration.lucb import LilLUCB, LilUCB
-from cmab.explorer import BestSuperArm
+from cmab.explorer import AggregateTopK, BestSuperArm, ExploreEach, ExploreM
 from instances import GaussianArms
 from oracles import TopK
 
@@ -61,6 +63,22 @@ def test_lucb_plus_plus_is_lil_lucb_when_half_the_arms_are_wanted():
     for mode in ("faithful", "paper", "heuristic"):
         pair = [rule(6, 3, delta=0.1, mode=mode) for rule in (LilLUCB, LUCBPlusPlus)]
         assert run(pair[0], means) == run(pair[1], means)
+
+
+@pytest.mark.parametrize(
+    ("goal", "good"),
+    [
+        (ExploreM(2, 0.125), {(0, 2), (2, 3), (0, 3)}),
+        (ExploreEach((2, 3), 1, epsilon=0.25), {(0, 2), (0, 3), (1, 2), (1, 3)}),
+        (AggregateTopK(2, 0.125), {(0, 2), (2, 3), (0, 3), (1, 2)}),
+        (BestSuperArm(TopK(5, 2), 0.25), {(0, 2), (2, 3), (0, 3), (1, 2)}),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_goals_hold_for_exactly_the_pairs_of_their_definitions(goal, good):
+    """Least means of the best pair less the tolerance: 0.375; the best average is 0.625, the best sum 1.25."""
+    means = np.array([0.5, 0.25, 0.75, 0.5, 0.0])
+    assert {pair for pair in combinations(range(5), 2) if goal.is_correct(np.array(pair), means)} == good
 
 
 def test_minimising_oracle_and_pac():
