@@ -100,6 +100,13 @@ def test_the_line_minimises_the_penalised_squares(shape, scale):
     assert np.allclose(gradient, 0.0, atol=1e-9 * scale * len(rest))
 
 
+@pytest.mark.parametrize(("weights", "mean"), [([1, 0, 2, 1], 0.5), ([0, 0, 0, 0], np.nan)])
+def test_equal_outcomes_need_no_estimator(weights, mean):
+    """Many refuse labels of one kind; rows without weight do not count."""
+    model = fit(None, np.eye(4), np.array([0.5, 1.0, 0.5, 0.5]), np.array(weights), 0)
+    np.testing.assert_array_equal(model.predict(np.eye(4)), [mean] * 4)
+
+
 @pytest.mark.parametrize("truth", [lambda x: x[:, 0], lambda x: ((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)) / 2])
 @pytest.mark.parametrize("estimator", [Constant(), Corner(), LeastSquares()])
 def test_the_share_has_the_least_error_on_unused_rows(truth, estimator):
