@@ -71,12 +71,12 @@ def test_lucb_plus_plus_is_lil_lucb_when_half_the_arms_are_wanted():
         (ExploreM(2, 0.125), {(0, 2), (2, 3), (0, 3)}),
         (ExploreEach((2, 3), 1, epsilon=0.25), {(0, 2), (0, 3), (1, 2), (1, 3)}),
         (AggregateTopK(2, 0.125), {(0, 2), (2, 3), (0, 3), (1, 2)}),
-        (BestSuperArm(TopK(5, 2), 0.25), {(0, 2), (2, 3), (0, 3), (1, 2)}),
+        (BestSuperArm(TopK(5, 2, sense="min"), 0.25), {(1, 4), (0, 4), (3, 4)}),
     ],
     ids=lambda part: type(part).__name__,
 )
 def test_goals_hold_for_exactly_the_pairs_of_their_definitions(goal, good):
-    """Least means of the best pair less the tolerance: 0.375; the best average is 0.625, the best sum 1.25."""
+    """Least means of the best pair less the tolerance: 0.375; the best average is 0.625, the least sum 0.25."""
     means = np.array([0.5, 0.25, 0.75, 0.5, 0.0])
     assert {pair for pair in combinations(range(5), 2) if goal.is_correct(np.array(pair), means)} == good
 
@@ -84,9 +84,7 @@ def test_goals_hold_for_exactly_the_pairs_of_their_definitions(goal, good):
 def test_minimising_oracle_and_pac():
     oracle = TopK(4, 2, sense="min")
     arms = GaussianArms([0.0, 1.0, 1.1, 2.0], sigma=0.5)
-    exact = identify(CLUCB(TopK(4, 2, sense="min"), delta=0.1, epsilon=0.5), arms, rng=0)
-    assert exact.correct[0]
-    assert BestSuperArm(oracle, 0.5).is_correct(exact.arms[0], arms.means)
+    assert identify(CLUCB(oracle, delta=0.1, epsilon=0.5), arms, rng=0).correct[0]
     lil = identify(LilCLUCB(oracle, delta=0.1), GaussianArms([0.0, 0.0, 1.0, 2.0], sigma=0.5), rng=0)
     assert lil.arms[0].tolist() == [0, 1]
     assert identify(LUCB1(4, 2, delta=0.1, epsilon=0.5), arms, rng=0).correct[0]
