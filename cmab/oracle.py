@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -117,7 +117,8 @@ class Oracle(ABC):
     certifies_calls: bool
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
     _in_kernel: ClassVar[tuple[str, ...]] = ("solve",)
-    _given_names: tuple[Hashable, ...] | None = None
+    #: The names of the entries of super arms; None for their numbers.
+    _names: Sequence[Hashable] | None = None
 
     # A cached property can be set in the constructor of a subclass.
     @cached_property
@@ -278,7 +279,7 @@ class Oracle(ABC):
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
-        names = self._given_names
+        names = self._names
         entries = self._check_entries(super_arm).tolist()
         return entries if names is None else [names[entry] for entry in entries]
 
@@ -307,7 +308,8 @@ class Oracle(ABC):
         >>> oracle.labels(oracle.solve([0.1, 0.9, 0.5], rng=0))
         ['milk']
         """
-        if type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
+        has_names = self._names is not None or type(self).labels is not Oracle.labels
+        if has_names or self.n_choices != self.n_arms:
             raise TypeError(
                 f"names must be given only for base arms without names, got {self!r}, which has names"
             )
@@ -320,7 +322,7 @@ class Oracle(ABC):
             )
         other = copy.copy(self)
         # A frozen dataclass refuses assignments.
-        object.__setattr__(other, "_given_names", given)
+        object.__setattr__(other, "_names", given)
         return other
 
     def _arm_labels(self) -> list[Hashable]:

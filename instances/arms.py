@@ -1,15 +1,4 @@
-"""The compiled forms of Bernoulli arms: the outcomes of a round from its key.
-
-The compiled forms of Gaussian arms, in a separate file so that other arms do not compile them.
-
-The compiled forms of arms in pure exploration: single outcomes from a random generator.
-
-Distributions of base arms.
-
-Arms with outcomes in an interval: Beta distributions and recorded outcomes.
-
-Semi-bandits: base arms and a linear family of super arms.
-"""
+"""Distributions of base arms, and semi-bandits: arms with a linear family of super arms."""
 
 from __future__ import annotations
 
@@ -36,6 +25,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import LinearOracle, check_super_arm
 from cmab.parameters import described
 from cmab.validation import frozen, interval, listed, real, shown, vector
+from instances._bernoulli import BernoulliOutcomes
 
 
 @lean_kernel
@@ -99,6 +89,14 @@ def pull_gaussian(arm, integers, reals, rng):
     return float(reals[arm] + reals[reals.shape[0] - 1] * rng.standard_normal())
 
 
+def _parameters(name: str, values: ArrayLike, low: float = -np.inf, high: float = np.inf) -> FloatArray:
+    """Return a parameter of each arm; raise ``ValueError`` if there is no arm."""
+    given = vector(name, values, None, low, high)
+    if not len(given):
+        raise ValueError(f"{name} must have a number for at least one arm, got none")
+    return frozen(given)
+
+
 class Arms(Environment):
     """Independent base arms; the reward of a super arm is the sum of the outcomes of its arms.
 
@@ -146,7 +144,7 @@ class Arms(Environment):
         return float(sum_in_order(self.means[super_arm]))
 
 
-class BernoulliArms(Arms):
+class BernoulliArms(BernoulliOutcomes, Arms):
     """Base arms with outcomes 0 and 1 (Bernoulli distributions).
 
     Parameters
@@ -165,11 +163,7 @@ class BernoulliArms(Arms):
     distribution = "bernoulli"
 
     def __init__(self, means: ArrayLike) -> None:
-        self.means = frozen(vector("means", means, low=0.0, high=1.0))
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        arms = self._check_arms(arms)
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+        self.means = _parameters("means", means, 0.0, 1.0)
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         return (uniforms < self.means[arms]).astype(np.float64)
@@ -179,15 +173,6 @@ class BernoulliArms(Arms):
 
     def pull_kernel(self) -> Kernel:
         return Kernel(pull_bernoulli, reals=np.array(self.means))
-
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
-        # One draw has the exact distribution of the sum, for any number of pulls.
-        arms, pulls = self._check_pulls(arms, pulls)
-        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
-        return successes, successes
 
 
 class GaussianArms(Arms):
@@ -211,7 +196,7 @@ class GaussianArms(Arms):
     support = (-np.inf, np.inf)
 
     def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:
-        self.means = frozen(vector("means", means))
+        self.means = _parameters("means", means)
         self._sigma = real("sigma", sigma, 0.0, inside=True)
 
     @property
@@ -262,7 +247,7 @@ class BetaArms(Arms):
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         smallest = float(np.nextafter(0.0, 1.0))
-        self.a = frozen(vector("a", a, low=smallest))
+        self.a = _parameters("a", a, smallest)
         self.b = frozen(vector("b", b, len(self.a), low=smallest))
         self.means = frozen(self.a / (self.a + self.b))
 

@@ -1,9 +1,4 @@
-"""Purchases by multinomial logit.
-
-Multinomial logit: a customer buys at most one of the offered items.
-
-Customers by multinomial logit with utilities that are linear in features, which are new in each round.
-"""
+"""Purchases by multinomial logit: a customer buys at most one of the offered items."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
 from cmab.parameters import described
 from cmab.validation import frozen, shown, vector
-from instances._valued_by_oracle import ValuedByOracle
+from instances._bernoulli import ValuedByOracle
 from oracles import Assortment
 from oracles.choices import revenue_of
 
@@ -93,10 +88,8 @@ class MultinomialLogit(ValuedByOracle):
     def __init__(self, attraction: ArrayLike, oracle: Assortment) -> None:
         if not isinstance(oracle, Assortment):
             raise ValueError(f"oracle must be an Assortment, got {shown(oracle)}")
-        self.oracle = oracle
-        self.n_arms = self.n_choices = oracle.n_arms
-        self.attraction = frozen(vector("attraction", attraction, self.n_arms, 0.0, oracle.max_attraction))
-        self.means = frozen(self.attraction / (1.0 + self.attraction))
+        self.attraction = frozen(vector("attraction", attraction, oracle.n_arms, 0.0, oracle.max_attraction))
+        super().__init__(oracle, "means", self.attraction / (1.0 + self.attraction))
 
     def __repr__(self) -> str:
         return described(self, oracle=self.oracle, attraction=self.attraction)

@@ -1,7 +1,4 @@
-"""Semi-bandits with means that are linear in features, which are new in each round.
-
-Semi-bandits with arms that are not available in all rounds.
-"""
+"""Semi-bandits whose features or available arms are new in each round."""
 
 from __future__ import annotations
 

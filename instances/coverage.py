@@ -13,9 +13,8 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
-from cmab.parameters import described
-from cmab.validation import frozen, shown, vector
-from instances._valued_by_oracle import ValuedByOracle
+from cmab.validation import shown
+from instances._bernoulli import ValuedByOracle
 from oracles import MaxCoverage
 
 if TYPE_CHECKING:
@@ -74,20 +73,16 @@ class Coverage(ValuedByOracle):
         probability: str | ArrayLike = "p",
         node_weight: str | None = None,
     ) -> None:
-        self.oracle = MaxCoverage(graph, k, node_weight=node_weight)
-        self.n_arms, self.n_choices = self.oracle.n_arms, self.oracle.n_choices
+        oracle = MaxCoverage(graph, k, node_weight=node_weight)
         given: Any = probability
         if isinstance(probability, str):
             given = [data.get(probability) for *_, data in graph.edges(data=True)]
-            missing = [edge for edge, p in zip(self.oracle.edges, given, strict=True) if p is None]
+            missing = [edge for edge, p in zip(oracle.edges, given, strict=True) if p is None]
             if missing:
                 raise ValueError(
                     f"all edges must have the attribute {probability!r}, got {shown(missing)} without"
                 )
-        self.means = frozen(vector("probability", given, self.n_arms, 0.0, 1.0))
-
-    def __repr__(self) -> str:
-        return described(self, oracle=self.oracle, means=self.means)
+        super().__init__(oracle, "probability", given)
 
     @property
     def optimum_is_exact(self) -> bool:

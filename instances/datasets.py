@@ -397,7 +397,7 @@ def travel_survey(*, file: AnyPath | None = None) -> TravelSurvey:
 def travel_offers(survey: TravelSurvey, k: int = 4, fares: Sequence[float] = FARES) -> MultinomialLogit:
     """Return the problem of offering fares of trains, planes and buses to travellers with a car.
 
-    Utilities are fitted to the travellers of the survey to whom all modes were available, with four features
+    Utilities are fitted to the travellers of the survey with all modes available, with four features
     and a constant for each mode except the car. An item is a mode at a multiple of its median cost; its other
     features are medians. Customers without a purchase drive. The revenue of an item is its fare in dollars.
     The arms are the fares of the train in the order of `fares`, then those of the plane, then those of the

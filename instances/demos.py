@@ -219,7 +219,7 @@ def comparators(place: IndependentCascade, k: int, seed: int) -> Fixed:
     """Return the expected spread and the names of people chosen without learning.
 
     The best connected people have the most ties, or the most ties after degree discounts: the larger of the
-    two spreads. Nobody knows the probabilities of the ties, so all ties count equally.
+    two spreads. The probabilities of the ties are unknown, so all ties count equally.
     """
     graph, rng = place.graph, stream(root(seed), Purpose.ESTIMATION, 1)
     equal, found = np.full(graph.n_arcs, 0.1), []

@@ -1,11 +1,4 @@
-"""The compiled form of a round of the cascade model.
-
-The cascade model: a user looks at a list until one entry decides the outcome.
-
-The dependent-click model: a user clicks the items that attract him or her until satisfied.
-
-The position-based model: a user clicks an item if it is attractive and its position is examined.
-"""
+"""Models of clicks on a list: the cascade model, the dependent-click model and the position-based model."""
 
 from __future__ import annotations
 
@@ -18,9 +11,8 @@ from cmab.compiled import Kernel, keyed_uniform, play_kernel
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
-from cmab.parameters import described
-from cmab.validation import frozen, real_array, shown, vector
-from instances._valued_by_oracle import ValuedByOracle
+from cmab.validation import real_array, shown, vector
+from instances._bernoulli import ValuedByOracle
 from instances.arms import BernoulliArms, SemiBandit
 from oracles import DependentClickLists, Matching, RankedTopK
 from oracles.lists import list_worth
@@ -83,12 +75,7 @@ class CascadeModel(ValuedByOracle):
     def __init__(self, means: ArrayLike, oracle: RankedTopK) -> None:
         if not isinstance(oracle, RankedTopK):
             raise ValueError(f"oracle must be a RankedTopK, got {shown(oracle)}")
-        self.oracle = oracle
-        self.n_arms = self.n_choices = oracle.n_arms
-        self.means = frozen(vector("means", means, self.n_arms, 0.0, 1.0))
-
-    def __repr__(self) -> str:
-        return described(self, oracle=self.oracle, means=self.means)
+        super().__init__(oracle, "means", means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
@@ -149,12 +136,7 @@ class DependentClickModel(ValuedByOracle):
     def __init__(self, means: ArrayLike, oracle: DependentClickLists) -> None:
         if not isinstance(oracle, DependentClickLists):
             raise ValueError(f"oracle must be a DependentClickLists, got {shown(oracle)}")
-        self.oracle = oracle
-        self.n_arms = self.n_choices = oracle.n_arms
-        self.means = frozen(vector("means", means, self.n_arms, 0.0, 1.0))
-
-    def __repr__(self) -> str:
-        return described(self, oracle=self.oracle, means=self.means)
+        super().__init__(oracle, "means", means)
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""

@@ -1,11 +1,4 @@
-"""The base class of environments of influence: the graph, expected rewards and the best seeds.
-
-The independent-cascade model as an environment.
-
-The linear-threshold model as an environment.
-
-Independent cascades with delays and a deadline.
-"""
+"""Environments of influence: independent cascades, also with a deadline, and linear thresholds."""
 
 from __future__ import annotations
 
@@ -18,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from cmab.environment import Environment, round_key
+from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.parameters import described
 from cmab.validation import frozen, integer, one_of, shown, vector
+from instances._bernoulli import BernoulliOutcomes
 from instances.graphs import weighted_cascade
 from oracles import DirectedGraph
 from oracles.influence.certificate import estimate
@@ -30,12 +24,9 @@ from oracles.influence.deadlines import Delays, TimedSets
 from oracles.influence.graph import as_directed_graph, require_memory, threshold_weights
 from oracles.influence.sets import Model, ReverseGraph, SetCollection
 from oracles.influence.spread import (
-    MOST_CASCADES,
     MOST_OUTCOMES,
-    estimated_spread,
     exact_spread,
     exact_threshold_spread,
-    threshold_spread,
     triggering_probabilities,
 )
 
@@ -57,10 +48,10 @@ _BYTES_OF_ARC, _BYTES_OF_NODE = 56, 40
 _DERIVED = ("_coins", "_judging", "_rows")
 
 
-class SpreadingInfluence(Environment):
+class SpreadingInfluence(BernoulliOutcomes):
     """Seeds activate nodes along the arcs of a graph; the reward is the number of active nodes.
 
-    A subclass sets `model` and `shows` and defines `_draws`, `_exact`, `_n_outcomes` and `_estimated`.
+    A subclass sets `model` and `shows` and defines `_draws`, `_exact` and `_n_outcomes`.
 
     Examples
     --------
@@ -119,21 +110,6 @@ class SpreadingInfluence(Environment):
     def _n_outcomes(self) -> int:
         """Return an upper bound on the number of outcomes that the expected reward of any seeds sums over."""
 
-    @abstractmethod
-    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        """Return the mean and the standard error of the rewards of independent cascades."""
-
-    def spread(
-        self, super_arm: IntArray, cascades: int, rng: np.random.Generator, *, threads: int = 1
-    ) -> tuple[float, float]:
-        """Return the mean reward of independent cascades, without feedback, and its standard error.
-
-        The result does not depend on the number of threads; each thread runs blocks of 1,024 cascades.
-        """
-        super_arm = self._check_super_arm(super_arm)
-        cascades, threads = integer("cascades", cascades, 2, MOST_CASCADES), integer("threads", threads, 1)
-        return self._estimated(super_arm, cascades, round_key(rng), threads)
-
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         super_arm = self._check_super_arm(super_arm)
@@ -170,18 +146,6 @@ class SpreadingInfluence(Environment):
     @cached_property
     def _coins(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         return self._draws()
-
-    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
-        arms = self._check_arms(arms)
-        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
-
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
-        arms, pulls = self._check_pulls(arms, pulls)
-        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
-        return successes, successes
 
     def expected_reward(self, super_arm: IntArray) -> float:
         """Return the expected number of active nodes.
@@ -415,9 +379,6 @@ class IndependentCascade(SpreadingInfluence):
         # Two outcomes for each uncertain edge; shifts by more than 62 bits would overflow.
         return 1 << min(int(((self.means > 0.0) & (self.means < 1.0)).sum()), 62)
 
-    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        return estimated_spread(self.graph, self.means, seeds, cascades, key=key, threads=threads)
-
 
 class LinearThreshold(SpreadingInfluence):
     """A node becomes active when the weights of its active in-neighbours exceed its random threshold.
@@ -513,9 +474,6 @@ class LinearThreshold(SpreadingInfluence):
         # A node keeps one of its in-edges or none: the product of (in-degree + 1) over all nodes.
         return 1 << min(int(np.ceil(np.log2(self.graph.in_degrees + 1.0).sum())), 62)
 
-    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        return threshold_spread(self.graph, self.means, seeds, cascades, key=key, threads=threads)
-
 
 class DeadlineCascade(IndependentCascade):
     """Independent cascades with delayed messages; nodes that become active after the deadline do not count.
@@ -604,6 +562,3 @@ class DeadlineCascade(IndependentCascade):
 
     def _exact(self, seeds: IntArray) -> float | None:
         return None
-
-    def _estimated(self, seeds: IntArray, cascades: int, key: int, threads: int) -> tuple[float, float]:
-        return self.delays.spread(self.graph, self.means, seeds, cascades, key=key, threads=threads)

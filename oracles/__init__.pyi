@@ -6,7 +6,6 @@ from . import packing as packing
 from . import programs as programs
 from . import stores as stores
 from .anytime import SolverError as SolverError
-from .arborescences import Arborescence as Arborescence
 from .brute_force import BruteForce as BruteForce
 from .choices import Assortment as Assortment
 from .coverage import MaxCoverage as MaxCoverage

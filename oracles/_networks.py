@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from operator import eq, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
 from cmab.compiled import lean_kernel
 from cmab.validation import shown
-
-if TYPE_CHECKING:
-    pass
 
 #: A networkx graph, a `DirectedGraph`, an array with both ends of each edge, or a sparse matrix.
 GraphInput = Any

@@ -9,10 +9,9 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
-from oracles._graph_means import GraphOracle
 
 
-class Sufficing(LinearOracle, GraphOracle):
+class Sufficing(LinearOracle):
     """A family of edge sets in which every superset of a member is also a member.
 
     Only the costs keep a super arm small. A subclass defines `_cheapest` and `is_feasible`. The other methods
@@ -28,10 +27,6 @@ class Sufficing(LinearOracle, GraphOracle):
     def least_mean(self) -> float:
         """0 if `alpha` is above 1 (the ratio is proved for nonnegative costs), else minus infinity."""
         return -np.inf if self.is_exact else 0.0
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self.edges[arm] for arm in super_arm]
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return a super arm of at most `alpha` times the least cost, in increasing order."""

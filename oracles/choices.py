@@ -96,7 +96,7 @@ class Assortment(Oracle):
         The largest attraction of an item. The default 1 is the assumption of the literature, that no item is
         bought more often than nothing. Larger means, such as those of upper confidence bounds, are reduced to
         the mean of this attraction. If your items are more attractive, state it: otherwise the answers are
-        worse. `means_of` raises an error and `expected_reward` warns for such items. A needlessly large value
+        worse. `expected_reward` warns for such items. A needlessly large value
         makes learning slower, because unseen items look very attractive: with 20 items of attractions below
         1, CUCB lost 20.5 +- 0.9 in 20,000 rounds with 1e6, and less than 0.1 with 1 (10 replications).
 
@@ -176,33 +176,6 @@ class Assortment(Oracle):
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-    def means_of(self, attraction: ArrayLike) -> FloatArray:
-        """Return the means of items with these attractions: ``v / (1 + v)``.
-
-        Parameters
-        ----------
-        attraction : array_like, shape (n_arms,)
-            The attraction of each item, in ``[0, max_attraction]``.
-
-        Returns
-        -------
-        FloatArray, shape (n_arms,)
-
-        Raises
-        ------
-        ValueError
-            If an attraction is negative or above `max_attraction`.
-
-        Examples
-        --------
-        >>> from oracles import Assortment
-        >>> Assortment([1.0, 2.0, 3.0], k=2).means_of([0.0, 0.25, 1.0])
-        array([0. , 0.2, 0.5])
-        """
-        v = vector("attraction", attraction, self.n_arms, 0.0, self.max_attraction)
-        means: FloatArray = v / (1.0 + v)
-        return means
 
     def attractions(self, means: FloatArray) -> FloatArray:
         """Return the attractions of the items: ``mean / (1 - mean)``, at most `max_attraction`.

@@ -12,10 +12,10 @@ import numpy as np
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.guarantees import Smoothness
+from cmab.oracle import Oracle
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_sink, heap_up
 from cmab.validation import integer, real, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -117,7 +117,7 @@ def solve_coverage(means, integers, reals, out):
 _MOST_NUMBERS = 1_000_000
 
 
-class MaxCoverage(GraphOracle):
+class MaxCoverage(Oracle):
     """The sets of `k` left nodes of a bipartite graph, with the covered weight as reward; by greedy.
 
     Base arm i is the i-th edge of ``graph.edges``; its mean is the probability that its left node covers its
@@ -167,7 +167,6 @@ class MaxCoverage(GraphOracle):
     def __init__(self, graph: nx.Graph[Any], k: int, *, node_weight: str | None = None) -> None:
         if not (hasattr(graph, "edges") and hasattr(graph, "is_multigraph")):
             raise ValueError(f"graph must be a networkx graph, got {shown(graph)}")
-        self._source = KeptGraph(graph)
         sides = dict(graph.nodes(data="bipartite"))
         wrong = [node for node, side in sides.items() if side not in (0, 1)]
         if wrong:
@@ -179,7 +178,7 @@ class MaxCoverage(GraphOracle):
         same = [edge for edge in graph.edges if sides[edge[0]] == sides[edge[1]]]
         if same:
             raise ValueError(f"every edge must join the two sides, got {shown(same)}")
-        self.left = [node for node, side in sides.items() if side == 0]
+        self.left = self._names = [node for node, side in sides.items() if side == 0]
         self.right = [node for node, side in sides.items() if side == 1]
         self.edges: list[tuple[Hashable, Hashable]] = [
             (u, v) if sides[u] == 0 else (v, u) for u, v in graph.edges
@@ -281,10 +280,6 @@ class MaxCoverage(GraphOracle):
         weights[np.diff(self._offsets) == 0] = 0.0  # `reduceat` does not sum empty ranges
         total = float(np.sort(weights)[-self.k :].sum())
         return Smoothness.coverage(max(total, tiny), max(float(self.node_weights.max()), tiny))
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self.left[entry] for entry in super_arm]
 
     def _arm_labels(self) -> list[Hashable]:
         return list(self.edges)

@@ -18,7 +18,6 @@ from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import listed, one_of, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import network_of
 from oracles.anytime import Clock, Limits, OnLimit, checked_limits
 from oracles.programs import FeasibleSet, Outcome, Program, PuLPOracle, scaled, unscaled, value_of
@@ -484,12 +483,6 @@ class Cover(PuLPOracle):
     def _quickly(self, costs: FloatArray) -> BoolArray:
         """Return a cover that satisfies the approximation ratio, as a mask."""
 
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        super_arm = self._check_entries(super_arm)
-        return [self._arm_names[arm] for arm in super_arm]
-
-    _arm_names: list[Any]
-
 
 def _incidence_of(n_arms: int, arms: IntArray, elements: IntArray) -> Incidence:
     """Return the incidence by rows and columns, each in increasing order."""
@@ -575,13 +568,12 @@ class SetCover(Cover):
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         if isinstance(sets, Mapping):
-            self._arm_names, given = list(sets), list(sets.values())
+            self._names, given = list(sets), list(sets.values())
         else:
             given = listed("sets", sets, "lists of elements")
-            self._arm_names = list(range(len(given)))
         held: dict[Hashable, list[int]] = {}
         for arm, elements in enumerate(given):
-            name = f"sets[{self._arm_names[arm]!r}]"
+            name = f"sets[{arm if self._names is None else self._names[arm]!r}]"
             own = listed(name, elements, "elements")
             for element in own:
                 if not isinstance(element, Hashable):
@@ -600,7 +592,7 @@ class SetCover(Cover):
         return chosen
 
 
-class VertexCover(Cover, GraphOracle):
+class VertexCover(Cover):
     """The sets of nodes that cover every edge, at least cost.
 
     Base arm i is the i-th node of the graph. A super arm may contain more nodes than necessary.
@@ -640,8 +632,6 @@ class VertexCover(Cover, GraphOracle):
     of Discrete Mathematics 25 (1985); from memory.
     """
 
-    _arms_are_nodes = True
-
     def __init__(
         self,
         graph: nx.Graph[Any],
@@ -654,8 +644,7 @@ class VertexCover(Cover, GraphOracle):
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         number, _, tails, heads = network_of(graph, undirected=True)
-        self._source = KeptGraph(graph)
-        self._arm_names = list(number)
+        self._names = list(number)
         pairs = np.unique(np.column_stack((np.minimum(tails, heads), np.maximum(tails, heads))), axis=0)
         self._tails, self._heads = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         edges, is_loop = np.arange(len(pairs)), self._tails == self._heads

@@ -12,7 +12,6 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
 from cmab.parameters import described
 from cmab.validation import shown
-from oracles._graph_means import KeptGraph
 from oracles._networks import end_numbers, network_of
 from oracles._sufficing import Sufficing
 
@@ -134,7 +133,7 @@ class MinimumCut(Sufficing):
 
     def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
         number, self.edges, tails, heads = network_of(graph)
-        self._source = KeptGraph(graph)
+        self._names = self.edges
         self._ends = end_numbers(source, target, number)
         self.source, self.target, self.n_arms = source, target, len(self.edges)
         self._tails, self._heads, self._is_directed = tails, heads, graph.is_directed()

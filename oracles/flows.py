@@ -14,11 +14,10 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel, lean_kernel
-from cmab.oracle import LinearOracle, Sense, check_super_arm
+from cmab.oracle import LinearOracle, Oracle, Sense, check_super_arm
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import as_array, integer, one_of, shown, vector
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import Network, edge_ends, end_numbers, network_of, node_number, topological_order
 
 if TYPE_CHECKING:
@@ -355,7 +354,7 @@ def _pivot(tree, tails, heads, costs, cap, units, state, entering, stack):
     _settle(tree, tails, costs, moved, stack)
 
 
-class Flows(LinearOracle, GraphOracle):
+class Flows(LinearOracle):
     """Sets of edges that carry one unit each from supply nodes to demand nodes, without cycles.
 
     A subclass calls `_complete`. The first `n_arms` arcs are the base arms. If edges are undirected, the next
@@ -370,7 +369,7 @@ class Flows(LinearOracle, GraphOracle):
 
     def _complete(self, tails: IntArray, heads: IntArray, supply: IntArray, order: IntArray) -> None:
         """Set the arcs, the supply of each node, and a topological order of the nodes if one exists."""
-        self.n_arms, self._order = len(self.edges), order
+        self.n_arms, self._names, self._order = len(self.edges), self.edges, order
         self._tails, self._heads, self._supply = tails, heads, supply
         arms = np.arange(len(tails))
         is_way = arms < self.n_arms * (1 + self.is_undirected)
@@ -389,10 +388,6 @@ class Flows(LinearOracle, GraphOracle):
     def least_mean(self) -> float:
         """0, or minus infinity if the graph is directed and acyclic, because costs may then have any sign."""
         return -np.inf if self.is_acyclic else 0.0
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self.edges[arm] for arm in super_arm]
 
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the edges carry the flow and no edge could be omitted."""
@@ -522,7 +517,6 @@ class DisjointPaths(Flows):
         sense: Sense = "min",
     ) -> None:
         number, self.edges, tails, heads = network = network_of(graph)
-        self._source = KeptGraph(graph)
         start, end = end_numbers(source, target, number)
         self.source, self.target, self.k = source, target, integer("k", k, 1)
         self.disjoint = one_of("disjoint", disjoint, ("edges", "nodes"))
@@ -648,7 +642,6 @@ class MinCostFlow(Flows):
         sense: Sense = "min",
     ) -> None:
         number, self.edges, tails, heads = network = network_of(graph)
-        self._source = KeptGraph(graph)
         if not graph.is_directed() or not self.edges:
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
         supply, most = -demands_of(graph, demand, number), len(self.edges)
@@ -691,7 +684,7 @@ _BITS = 58
 _MOST_UNITS = 2**53
 
 
-class CapacitatedFlow(GraphOracle):
+class CapacitatedFlow(Oracle):
     """The integral flows that satisfy all demands on arcs with capacities and lower bounds. Exact.
 
     Base arm i is the i-th arc of ``graph.edges``; its mean is the cost (or reward) of one unit on it. An
@@ -762,16 +755,14 @@ class CapacitatedFlow(GraphOracle):
         lower: str | int | ArrayLike = "lower",
         sense: Sense = "min",
     ) -> None:
-        network = network_of(graph)
-        number, self.edges, self._tails, self._heads = network
-        self._source = KeptGraph(graph)
+        number, self.edges, self._tails, self._heads = network_of(graph)
         if not graph.is_directed() or not self.edges:
             raise ValueError(f"graph must be directed and have an arc, got {graph}")
         self.sense, self.n_arms = one_of("sense", sense, ("min", "max")), len(self.edges)
         self._supply = -demands_of(graph, demand, number)
         total = int(self._supply[self._supply > 0].sum())
-        self.lower = self._bound("lower", lower, network, 0)
-        self.capacity = self._bound("capacity", capacity, network, total + int(self.lower.sum()))
+        self.lower = self._bound("lower", lower, graph, 0)
+        self.capacity = self._bound("capacity", capacity, graph, total + int(self.lower.sum()))
         wrong = np.flatnonzero(self.lower > self.capacity)
         if len(wrong):
             arc = int(wrong[0])
@@ -784,18 +775,17 @@ class CapacitatedFlow(GraphOracle):
         if self._flow(np.ones(self.n_arms)) is None:
             raise ValueError(f"demand must be satisfiable within the capacities, got {shown(demand)}")
 
-    def _bound(self, name: str, given: str | int | ArrayLike, network: Network, missing: int) -> IntArray:
+    def _bound(self, name: str, given: str | int | ArrayLike, graph: Any, missing: int) -> IntArray:
         """Return the bounds of all arcs."""
         if isinstance(given, str):
-            graph: Any = self._source.graph
             edges = list(graph.edges(data=True)) if hasattr(graph, "edges") else []
             # The attribute of the default name is optional. Another name that no edge has is an error.
             if given != name and not any(given in edge[-1] for edge in edges):
                 raise ValueError(f"{name} must be the name of an attribute of an edge, got {shown(given)}")
-            given = [edge[-1].get(given, missing) for edge in edges] or [missing] * len(network.edges)
+            given = [edge[-1].get(given, missing) for edge in edges] or [missing] * self.n_arms
         elif as_array(name, given).ndim == 0:
-            given = np.full(len(network.edges), integer(name, given, 0, _MOST_UNITS))
-        values = vector(name, given, len(network.edges), 0.0, _MOST_UNITS)
+            given = np.full(self.n_arms, integer(name, given, 0, _MOST_UNITS))
+        values = vector(name, given, self.n_arms, 0.0, _MOST_UNITS)
         if (values != np.rint(values)).any():
             raise ValueError(f"{name} must contain integers, got {shown(values)}")
         if values.sum() > _MOST_UNITS:

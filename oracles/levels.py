@@ -96,10 +96,6 @@ class LevelAllocation(LinearOracle):
         np.minimum.at(least, self._lines, self._sizes)
         return int((np.cumsum(np.sort(least), dtype=np.float64) <= self._room).sum())
 
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        """Return the pair of the line and the cost of each arm."""
-        return [self._names[arm] for arm in self._check_entries(super_arm).tolist()]
-
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)
         return self._room_beside(super_arm) >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -63,7 +64,43 @@ def list_worth(super_arm, size, means, is_disjunctive):
     return worth
 
 
-class DependentClickLists(Oracle):
+class _Lists(Oracle):
+    """Ordered lists of exactly `k` arms. A subclass defines `_ranked`."""
+
+    triggers_surely = False
+    has_membership = True
+    k: int
+
+    @property
+    def max_size(self) -> int:
+        return self.k
+
+    @abstractmethod
+    def _ranked(self, values: FloatArray) -> IntArray:
+        """Return the best list for means that are known to be valid."""
+
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the list of the k best arms; ties go to the lower index."""
+        return self._ranked(self._check_means(means))
+
+    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
+        """Return the best list of available arms; raise ``ValueError`` if fewer than k are available."""
+        available = self._check_available(available)
+        values, free = self._check_means(means), np.flatnonzero(available)
+        if len(free) < self.k:
+            raise self._none_within(available)
+        return free[self._ranked(values[free])]
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        super_arm = self._check_entries(super_arm)
+        return len(super_arm) == self.k
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        """Return the whole list, because the number of examined entries depends on the means."""
+        return self._check_entries(super_arm)
+
+
+class DependentClickLists(_Lists):
     """Lists for the dependent-click model: a user clicks attractive entries until satisfied. Exact.
 
     A user examines the list from the top and clicks each attractive entry. After a click at position j, the
@@ -101,10 +138,6 @@ class DependentClickLists(Oracle):
     C. Szepesvari, Z. Wen: DCM Bandits: Learning to Rank with Multiple Clicks, ICML 2016.
     """
 
-    triggers_surely = False
-
-    has_membership = True
-
     def __init__(self, n_arms: int, termination: ArrayLike) -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         given = real_array("termination", termination)
@@ -119,26 +152,11 @@ class DependentClickLists(Oracle):
     def __repr__(self) -> str:
         return described(self, n_arms=self.n_arms, termination=self.termination)
 
-    @property
-    def max_size(self) -> int:
-        return self.k
-
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the k best arms, with better arms at positions of larger termination probability."""
-        return self._placed(np.argsort(-self._check_means(means), kind="stable"))
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        available = self._check_available(available)
-        values, free = self._check_means(means), np.flatnonzero(available)
-        if len(free) < self.k:
-            raise self._none_within(available)
-        return self._placed(free[np.argsort(-values[free], kind="stable")])
-
-    def _placed(self, ranked: IntArray) -> IntArray:
+    def _ranked(self, values: FloatArray) -> IntArray:
         # Swapping two positions would reduce the reward: (1 - vw)(1 - v'w') is smallest with the larger w at
         # the larger v.
         chosen = np.empty(self.k, np.int64)
-        chosen[self._order] = ranked[: self.k]
+        chosen[self._order] = np.argsort(-values, kind="stable")[: self.k]
         return chosen
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
@@ -149,14 +167,6 @@ class DependentClickLists(Oracle):
             # Katariya et al. (2016), equation 2: 1 - prod (1 - v w), computed here without cancellation.
             worth += (1.0 - worth) * chance
         return worth
-
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        super_arm = self._check_entries(super_arm)
-        return len(super_arm) == self.k
-
-    def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the whole list, because the number of examined entries depends on the means."""
-        return self._check_entries(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the user examines each arm, i.e. was not satisfied above it."""
@@ -242,7 +252,7 @@ class DependentClickLists(Oracle):
 Reward = Literal["disjunctive", "conjunctive"]
 
 
-class RankedTopK(Oracle):
+class RankedTopK(_Lists):
     """Ordered lists of exactly `k` arms, best first, that a user examines from the top. Exact.
 
     With a disjunctive reward, the user wants one good entry and stops at the first one. The reward of the
@@ -283,30 +293,10 @@ class RankedTopK(Oracle):
     Q. Wang, W. Chen (NIPS 2017): smoothness of both rewards.
     """
 
-    triggers_surely = False
-
-    has_membership = True
-
     def __init__(self, n_arms: int, k: int, *, reward: Reward = "disjunctive") -> None:
         self.n_arms = integer("n_arms", n_arms, 1)
         self.k = integer("k", k, 1, self.n_arms)
         self.reward: Reward = one_of("reward", reward, ("disjunctive", "conjunctive"))
-
-    @property
-    def max_size(self) -> int:
-        return self.k
-
-    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the k best arms, best first."""
-        return self._ranked(self._check_means(means))
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        """Return the k best available arms, best first; raise ``ValueError`` if fewer are available."""
-        available = self._check_available(available)
-        values, free = self._check_means(means), np.flatnonzero(available)
-        if len(free) < self.k:
-            raise self._none_within(available)
-        return free[self._ranked(values[free])]
 
     def _uniform_family(self, available: BoolArray) -> tuple[int, int] | None:
         """Return the number of lists of k available arms, and k."""
@@ -325,14 +315,6 @@ class RankedTopK(Oracle):
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
         chances = self._check_means(means, 0.0, 1.0)
         return float(list_worth(super_arm, len(super_arm), chances, self.reward == "disjunctive"))
-
-    def is_feasible(self, super_arm: IntArray) -> bool:
-        super_arm = self._check_entries(super_arm)
-        return len(super_arm) == self.k
-
-    def triggered_arms(self, super_arm: IntArray) -> IntArray:
-        """Return the whole list, because the number of examined entries depends on the means."""
-        return self._check_entries(super_arm)
 
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the user examines each arm, i.e. did not stop above it."""
@@ -525,7 +507,8 @@ class Slate(LinearOracle):
     ) -> None:
         self.items = _names(items)
         self.positions = integer("positions", positions, 1)
-        self.n_arms = len(self.items) * self.positions
+        self._names = [(item, place + 1) for item in self.items for place in range(self.positions)]
+        self.n_arms = len(self._names)
         if (groups is None) != (quotas is None):
             raise ValueError(
                 f"groups and quotas must be given together, got {shown(groups)}, {shown(quotas)}"
@@ -549,12 +532,6 @@ class Slate(LinearOracle):
     def least_mean(self) -> float:
         """0, because a shorter slate would be better if means were negative."""
         return 0.0
-
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        """Return the pairs of an item and its position, counted from 1."""
-        super_arm = self._check_entries(super_arm)
-        pairs = (divmod(int(arm), self.positions) for arm in super_arm)
-        return [(self.items[item], place + 1) for item, place in pairs]
 
     def available(self, items: ArrayLike) -> BoolArray:
         """Return the flags of the base arms (for `Context.available`) for flags of the items.

@@ -16,7 +16,6 @@ from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
 from cmab.validation import check_flag, integer, one_of, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
@@ -210,7 +209,7 @@ class TwoSides:
         return chosen
 
 
-class Matching(PuLPOracle, GraphOracle):
+class Matching(PuLPOracle):
     """Sets of edges with at most one edge at each node, or at most `capacity` edges.
 
     Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
@@ -278,7 +277,7 @@ class Matching(PuLPOracle, GraphOracle):
     ) -> None:
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
         self._nodes, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        self._source = KeptGraph(graph)
+        self._names = self.edges
         loops = np.flatnonzero(self._tails == self._heads)
         if len(loops):
             raise ValueError(
@@ -367,10 +366,6 @@ class Matching(PuLPOracle, GraphOracle):
         )
         assert found is not None, "the empty set is a matching"
         return found
-
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        super_arm = self._check_entries(super_arm)
-        return [self.edges[arm] for arm in super_arm]
 
     def available(self, nodes: Collection[Hashable]) -> BoolArray:
         """Return whether each edge is available if only these nodes are, for `Context.available`.

@@ -1,4 +1,4 @@
-"""Matroids: their greedy algorithm, exchanges and minors.
+"""Matroids: their greedy algorithm and exchanges.
 
 The matroids are spanning forests, capacities of all arms, of disjoint classes or of nested sets, linearly
 independent columns, and arms that can be matched to different sets.
@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
-from cmab.oracle import LinearOracle, Sense, check_super_arm
+from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
 from cmab.selection import descending_order
 from cmab.validation import arm_indices, integer, listed, one_of, real, real_array, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import GraphInput, network_of
 from oracles.top_k import TopK
-
-if TYPE_CHECKING:
-    pass
 
 
 @lean_kernel
@@ -400,67 +395,29 @@ class Matroid(LinearOracle):
     def gaps(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        """Return the optimum and the loss of moving each arm to the other side, computed by exchanges."""
+        """Return the optimum and the loss of moving each arm to the other side, computed by exchanges.
+
+        The best basis with an arm on the other side is one exchange away from the optimum.
+        """
         required, banned = self._check_constraints(include, exclude)
         best = self._optimum(means, required, banned, rng)
         values = np.asarray(means, np.float64)
-        partners = self.exchanges(values, best, required, banned)
-        gaps = np.full(self.n_arms, np.inf)
-        movable = partners >= 0
-        gaps[movable] = np.abs(values[movable] - values[partners[movable]])
-        return best, gaps
-
-    def exchanges(
-        self, means: FloatArray, basis: ArrayLike, include: ArrayLike = (), exclude: ArrayLike = ()
-    ) -> IntArray:
-        """Return the best partner of each arm for an exchange with `basis`.
-
-        If `basis` is optimal, exchanging arm i with its partner gives the best basis with arm i on the other
-        side.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-        basis : array_like of int, shape (rank,)
-            A basis that contains all of `include` and none of `exclude`.
-        include, exclude : array_like of int
-            Arms that must not be exchanged.
-
-        Returns
-        -------
-        IntArray, shape (n_arms,)
-            For an arm of `basis`, the best arm that can replace it. For any other arm, the worst arm that it
-            can replace. -1 if no exchange is possible. Ties keep or add the lower index.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import PartitionMatroid
-        >>> oracle = PartitionMatroid(["a", "a", "a", "b"])
-        >>> oracle.exchanges(np.array([0.3, 0.9, 0.5, 0.1]), basis=[1, 3])
-        array([ 1,  2,  1, -1])
-        """
-        required, banned = self._check_constraints(include, exclude)
-        chosen = check_super_arm(self, basis, "basis")
-        if not np.isin(required, chosen).all() or np.isin(banned, chosen).any():
-            raise ValueError(f"basis must contain all of include and none of exclude, got {chosen.tolist()}")
-        order = self._order(self._check_means(means))
+        order, gaps = self._order(values), np.full(self.n_arms, np.inf)
         position = np.empty(self.n_arms, np.int64)
         position[order] = np.arange(self.n_arms)
         fixed = np.zeros(self.n_arms, bool)
         fixed[required] = True
-        partners = np.full(self.n_arms, -1, np.int64)
-        circuit = self._circuits(chosen)
-        # The best basis without an arm is one exchange away: its partner is the first arm that can replace
-        # it.
-        for arm in order[~np.isin(order, np.concatenate((chosen, banned)))]:  # the best outside arm first
+        circuit = self._circuits(best)
+        for arm in order[~np.isin(order, np.concatenate((best, banned)))]:  # the best outside arm first
             replaceable = circuit(arm)
             replaceable = replaceable[~fixed[replaceable]]
             if len(replaceable):
-                partners[arm] = replaceable[np.argmax(position[replaceable])]
-                partners[replaceable[partners[replaceable] < 0]] = arm
-        return partners
+                worst = replaceable[np.argmax(position[replaceable])]
+                gaps[arm] = abs(values[arm] - values[worst])
+                # The partner of an arm of the optimum is the first arm that can replace it.
+                rest = replaceable[np.isinf(gaps[replaceable])]
+                gaps[rest] = np.abs(values[rest] - values[arm])
+        return best, gaps
 
     def _order(self, values: FloatArray) -> IntArray:
         """Return the arms from best to worst; ties go to the lower index."""
@@ -471,7 +428,7 @@ class Matroid(LinearOracle):
 _FEW_EDGES = 10_000
 
 
-class GraphicMatroid(Matroid, GraphOracle):
+class GraphicMatroid(Matroid):
     """The spanning forests of an undirected graph, or its spanning trees if it is connected. Exact.
 
     Base arm i is the i-th edge of ``graph.edges``; parallel edges of a multigraph are separate arms. A
@@ -511,13 +468,9 @@ class GraphicMatroid(Matroid, GraphOracle):
 
     def __init__(self, graph: GraphInput, sense: Sense = "max") -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        self._source = KeptGraph(graph)
+        self._names = self.edges
         self._n_nodes = len(number)
         self._complete(len(self.edges), sense)
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self.edges[arm] for arm in super_arm]
 
     def kernel(self) -> Kernel:
         integers = packed(
@@ -581,8 +534,8 @@ class UniformMatroid(TopK, Matroid):
     >>> means = np.array([0.2, 0.9, 0.5, 0.6])
     >>> oracle.solve(means, np.random.default_rng(0))
     array([1, 3])
-    >>> oracle.exchanges(means, basis=[1, 3])
-    array([3, 2, 3, 2])
+    >>> oracle.is_independent([0, 2])
+    True
     """
 
     def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:

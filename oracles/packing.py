@@ -644,10 +644,6 @@ class MultidimensionalKnapsack(Packing):
         feasible = rows_of(len(arms), rows)
         self._begin(feasible, "max", limits, largest=np.empty(0, np.int64), max_size=int(fitting.min()))
 
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        super_arm = self._check_entries(super_arm)
-        return [int(arm) for arm in super_arm]
-
     def _easy_bound(self, values: FloatArray) -> float:
         """Return the least upper bound of the fractional knapsacks of all rows (Dantzig 1957)."""
         return min(
@@ -712,6 +708,7 @@ class GeneralizedAssignment(Packing):
         check_flag("complete", complete)
         self.complete = self._is_complete = bool(complete)
         limits = checked_limits(time_limit, gap, on_limit, node_limit)
+        self._names = list(np.ndindex(*self.weights.shape))
         arms = np.arange(self.weights.size).reshape(self.weights.shape)
         rows = [(jobs, np.ones(len(jobs)), 1.0 if complete else -np.inf, 1.0) for jobs in arms.T]
         rows += [
@@ -730,10 +727,6 @@ class GeneralizedAssignment(Packing):
                 raise
             room = shown(self.capacities.tolist())
             raise ValueError(f"capacities must fit every job if complete=True, got {room}") from error
-
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        super_arm = self._check_entries(super_arm)
-        return [divmod(int(arm), self.weights.shape[1]) for arm in super_arm]
 
     def _easy_bound(self, values: FloatArray) -> float:
         """Return the value if each job had its best agent, without capacities."""

@@ -13,11 +13,10 @@ import numpy as np
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
 from cmab.guarantees import Smoothness
-from cmab.oracle import LinearOracle, Sense
+from cmab.oracle import LinearOracle, Oracle, Sense
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import one_of, shown
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles._networks import end_numbers, network_of, topological_order
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def _leads_to(offsets: IntArray, ends: IntArray, start: int, end: int) -> bool:
     return bool((breadth_first_order(graph, start, return_predecessors=False) == end).any())
 
 
-class _Paths(GraphOracle):
+class _Paths(Oracle):
     """The common methods of the two path oracles."""
 
     has_membership = True
@@ -256,10 +255,6 @@ class _Paths(GraphOracle):
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
         return len(self._map.edges) > len(self._map.labels)
-
-    def labels(self, super_arm: IntArray) -> list[Hashable]:
-        super_arm = self._check_entries(super_arm)
-        return [self._map.labels[arm] for arm in super_arm]
 
 
 class ShortestPath(_Paths, LinearOracle):
@@ -304,7 +299,8 @@ class ShortestPath(_Paths, LinearOracle):
         *,
         sense: Sense = "min",
     ) -> None:
-        self._map, self._source = RoadMap.of(graph, source, target), KeptGraph(graph)
+        self._map = RoadMap.of(graph, source, target)
+        self._names = self._map.labels
         self.sense = one_of("sense", sense, ("min", "max"))
         self._is_acyclic = len(self._map.order) > 0
         if self.sense == "max" and not self._is_acyclic:
@@ -405,7 +401,8 @@ class MostReliablePath(_Paths):
     """
 
     def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
-        self._map, self._source = RoadMap.of(graph, source, target), KeptGraph(graph)
+        self._map = RoadMap.of(graph, source, target)
+        self._names = self._map.labels
         self.n_arms = len(self._map.labels)
         self.source, self.target = source, target
 

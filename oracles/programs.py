@@ -509,10 +509,6 @@ class PuLPOracle(AnytimeOracle):
         """The largest number of base arms in a super arm; an upper bound if the solver was stopped."""
         return self._max_size
 
-    def labels(self, super_arm: IntArray) -> list[Any]:
-        super_arm = self._check_entries(super_arm)
-        return [self._names[arm] for arm in super_arm]
-
     def _greedy(self, values: FloatArray) -> IntArray:
         """Return a super arm without a search; it is the answer with ``time_limit=0``."""
         return self._largest

@@ -21,7 +21,6 @@ from cmab.guarantees import SolverCertificate
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import listed, one_of, shown
-from oracles._graph_means import KeptGraph
 from oracles._networks import edge_ends, network_of, node_number
 from oracles._sufficing import Sufficing
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
@@ -808,7 +807,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        An undirected graph. Parallel edges are separate arms. Its weights are not used; see `means_of`.
+        An undirected graph. Parallel edges are separate arms. Its weights are not used.
     terminals : sequence of nodes
         The nodes to be connected, at least two.
     method : {"exact", "approximate"}
@@ -884,7 +883,7 @@ class SteinerTree(AnytimeOracle, Sufficing):
         on_limit: OnLimit = "raise",
     ) -> None:
         number, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        self._source = KeptGraph(graph)
+        self._names = self.edges
         named = listed("terminals", terminals, "nodes")
         self._terminals = np.array([node_number("terminals", node, number) for node in named], np.int64)
         if len(named) < 2 or len(np.unique(self._terminals)) < len(named):

@@ -75,7 +75,6 @@ from instances import (
 )
 from instances.arena.linear import ShrunkCoins
 from oracles import (
-    Arborescence,
     Assortment,
     AtLeastOne,
     BruteForce,
@@ -220,9 +219,7 @@ INFLUENCE = [
         lambda graph, k, **options: TriggeringInfluence(graph, triggering=Coins(), k=k, **options),
     ),
     InfluenceCase(
-        "threshold",
-        lambda graph, k, **options: InfluenceMaximization(graph, k, model="lt", **options),
-        "lt",
+        "threshold", lambda graph, k, **options: InfluenceMaximization(graph, k, model="lt", **options), "lt"
     ),
 ]
 
@@ -469,23 +466,6 @@ def assignments(hours: np.ndarray, capacities: list[float], complete: bool = Fal
     return found
 
 
-# A cycle to be opened, a parallel arc, a self-loop, an arc back into the root.
-BROADCAST = nx.MultiDiGraph([(0, 1), (1, 2), (2, 1), (0, 2), (2, 3), (1, 2), (3, 3), (3, 0)])
-
-
-def arborescences(graph: nx.MultiDiGraph, root: int | None) -> list[tuple[int, ...]]:
-    """Return the spanning arborescences from a root, the branchings without one, by enumeration."""
-    edges, sizes = list(graph.edges), range(len(graph)) if root is None else [len(graph) - 1]
-    chosen_sets = chain.from_iterable(combinations(range(len(edges)), size) for size in sizes)
-
-    def is_one(arms: tuple[int, ...]) -> bool:
-        chosen = nx.MultiDiGraph([edges[arm] for arm in arms])
-        is_forest = not arms or nx.is_branching(chosen)
-        return is_forest and (root is None or (nx.is_arborescence(chosen) and not chosen.in_degree(root)))
-
-    return [arms for arms in chosen_sets if is_one(arms)]
-
-
 def pages() -> nx.Graph:
     """Four pages, one of them without readers, and five readers of different worth."""
     graph = nx.Graph()
@@ -504,16 +484,6 @@ def affordable():
 
 
 ORACLES = [
-    OracleCase(
-        "arborescence",
-        lambda: Arborescence(BROADCAST, 0, sense="min"),
-        lambda: arborescences(BROADCAST, 0),
-        -1.0,
-        1.0,
-    ),
-    OracleCase(
-        "branching", lambda: Arborescence(BROADCAST), lambda: arborescences(BROADCAST, None), -1.0, 1.0
-    ),
     OracleCase("coverage", lambda: MaxCoverage(pages(), k=2), lambda: combinations(range(4), 2)),
     OracleCase(
         "coverage_weights",
@@ -685,9 +655,7 @@ ORACLES = [
     ),
     OracleCase("ranked", lambda: RankedTopK(5, k=3), lambda: permutations(range(5), 3)),
     OracleCase(
-        "ranked_all",
-        lambda: RankedTopK(5, k=2, reward="conjunctive"),
-        lambda: permutations(range(5), 2),
+        "ranked_all", lambda: RankedTopK(5, k=2, reward="conjunctive"), lambda: permutations(range(5), 2)
     ),
     OracleCase(
         "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
@@ -775,9 +743,7 @@ POLICIES = [
     PolicyCase("klcucb", KLCUCB),
     PolicyCase("llr", LLR),
     PolicyCase(
-        "logisticts",
-        lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0),
-        slow="runs",
+        "logisticts", lambda oracle: LogisticTS(oracle, np.eye(oracle.n_arms), prior_mean=-1.0), slow="runs"
     ),
     PolicyCase(
         "modelpolicy",
@@ -799,9 +765,7 @@ POLICIES = [
 
 
 # Rules whose sets grow: on the way they play smaller ones than an oracle answers with.
-GROWING = [
-    PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",)),
-]
+GROWING = [PolicyCase("etcg", lambda oracle: ETCG(oracle, 60), UpToK, ("max",))]
 
 ENVIRONMENTS = [
     EnvironmentCase("beta", lambda: SemiBandit(BetaArms(MEANS, 1 - MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
@@ -857,9 +821,7 @@ ENVIRONMENTS = [
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase(
-        "coupled_coins",
-        lambda: SemiBandit(ShrunkCoins(MEANS, coupling=0.6), TopK(5, k=2)),
-        ((0, 1), (2, 4)),
+        "coupled_coins", lambda: SemiBandit(ShrunkCoins(MEANS, coupling=0.6), TopK(5, k=2)), ((0, 1), (2, 4))
     ),
     EnvironmentCase("bernoulli", lambda: SemiBandit(BernoulliArms(MEANS), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(
@@ -947,6 +909,13 @@ def rows(cases: Iterable[Any], test: str = "") -> list[Any]:
         pytest.param(case, id=case.name, marks=[pytest.mark.slow] if test in case.slow.split() else [])
         for case in cases
     ]
+
+
+class PlainBandit(SemiBandit):
+    """The same rounds, through Python only."""
+
+    def kernel(self):
+        return None
 
 
 def assert_same_state(one, other):

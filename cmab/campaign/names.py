@@ -90,6 +90,8 @@ class Names:
 
     def find(self, names: Collection[Any]) -> list[int]:
         """Return the numbers of names; raise ``ValueError`` if a name is unknown."""
+        if isinstance(names, Mapping):
+            raise ValueError(f"{self.plural} must be a list of names, got the mapping {shown(names)}")
         try:
             return list(map(self.number.__getitem__, names))
         except (KeyError, TypeError):  # an unknown name, or a name in another form
@@ -135,20 +137,16 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
     """
     if is_tie and known and not (isinstance(name, tuple) and len(name) > 1):
         return f"{meant(name, known) or '.'} A tie is written with both names, such as {next(iter(known))!r}"
-    hint, why = meant(name, known), "The network has nothing of this name"
+    hint, strange = meant(name, known), []
     if is_tie and isinstance(name, tuple) and len(name) > 1:
         ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
         strange = [end for end in name[:2] if end not in ends]
         # Two known ends are not misspelled, so the only suggestion is the tie in the other direction.
         turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
         hint = "".join(meant(end, ends) for end in strange) or turned
-        why = "The network has both ends, but no tie between them"
-        if turned:
-            why = "The network has the tie in the other direction only"
-        if strange:
-            why = f"{strange[0]!r} is not in the network"
+    why = f" {strange[0]!r} is not in the network." if strange else ""
     return (
-        f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
+        f"{hint or '.'}{why} If it exists, add it to the graph (a row of its file), and make the campaign"
         " again with the new graph and accept_changes=True"
     )
 
@@ -157,9 +155,17 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
 
 
 def feedback_of(
-    report: dict[str, Any], ticket: Ticket, policy: Policy[Any], arms: Names, reward: float
+    report: dict[str, Any],
+    ticket: Ticket,
+    policy: Policy[Any],
+    arms: Names,
+    reward: float,
+    former: Collection[Hashable] = (),
 ) -> Feedback:
-    """Return the feedback, by number, of the arguments of `Campaign.tell`, which are by name."""
+    """Return the feedback, by number, of the arguments of `Campaign.tell`, which are by name.
+
+    `former` are the names of a ticket with arms that were removed; their outcomes are left out.
+    """
     outcomes, seen = report.pop("outcomes", None), report
     if outcomes is None and not seen and not np.isnan(reward):
         return Feedback([], [], reward=reward)  # only the reward is known
@@ -180,7 +186,9 @@ def feedback_of(
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
-    return _by_name(_pairs(outcomes), arms, reward)
+    pairs = [(_tuples(name), value) for name, value in _pairs(outcomes)] if former else _pairs(outcomes)
+    pairs = [pair for pair in pairs if pair[0] not in former or arms.form_of(pair[0]) in arms.number]
+    return _by_name(pairs, arms, reward)
 
 
 def _by_name(pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:

@@ -97,7 +97,7 @@ class Replica:
         with self.store.within(None):
             if not self._lock.acquire(timeout=max(self.store.left(), 0.001)):
                 raise StoreTimeoutError(
-                    f"{self.store.where}: another call of this process has not ended in time"
+                    f"{self.store.where}: another call of this process still waits for the store or works"
                 )
             try:
                 if self.store.breaks != self._breaks:

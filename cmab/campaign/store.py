@@ -44,6 +44,8 @@ _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 #: The classes of errors of PostgreSQL that mean a lost connection, a server that starts or stops, or another
 #: process that makes the tables at the same time.
 _AWAY = ("08", "57P", "53", "42P07", "23505")
+#: The error of a statement that waited for a lock.
+_LOCKED = "55P03"
 #: Where the names of tables are listed.
 _CATALOG = {
     True: "sqlite_master WHERE name",
@@ -210,7 +212,11 @@ class Store:
         #: were not on the disk.
         self.breaks = 0
         self._deadline = threading.local()
-        wait = {"timeout": 0.0} if self.is_sqlite else {"connect_timeout": max(2, int(min(timeout, 10.0)))}
+        wait: dict[str, Any] = {"timeout": 0.0}
+        if not self.is_sqlite:  # a network that swallows packets ends the connection
+            seconds = max(2, int(min(timeout, 10.0)))
+            wait = {"connect_timeout": seconds, "tcp_user_timeout": 1000 * seconds}
+            wait |= {"keepalives_idle": seconds, "keepalives_interval": seconds, "keepalives_count": 1}
         self._engine = sql.create_engine(
             self.url,
             isolation_level="AUTOCOMMIT",
@@ -465,7 +471,7 @@ class Store:
                     is_told = True
                 if self.is_sqlite:
                     time.sleep(random.uniform(0.0, min(_BUSY, left)))
-                else:
+                elif getattr(error, "sqlstate", None) != _LOCKED:
                     self.close()
                     self.breaks += 1
                     time.sleep(min(pause, left))
@@ -478,6 +484,8 @@ class Store:
         made: Any = self._engine.raw_connection()
         cursor = made.driver_connection.cursor()
         made.detach()
+        if not self.is_sqlite:
+            cursor.execute("SET lock_timeout = '1s'")  # then the deadline is checked
         return cursor
 
     def _check_repeatable(self, error: Any, left: float) -> None:
@@ -486,7 +494,7 @@ class Store:
         code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise DamagedStoreError(f"{reason}; restore a backup") from error
-        is_busy = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+        is_busy = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _LOCKED))
         is_away = not self.is_sqlite and (not code or code.startswith(_AWAY))
         if is_busy and left <= 0.0:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.compiled import index_kernel, lean_kernel, learn_kernel
+from cmab.compiled import index_kernel, inner_kernel, learn_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval
 from cmab.policies.hierarchical import (
@@ -74,14 +74,14 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
     memory[memory.shape[0] - 1] = news + (1.0 if first_seen > 0 else 0.0)
 
 
-@lean_kernel
+@inner_kernel
 def is_discovery(news, t):
     """Return whether round t is a round of discovery, if `news` rounds before it had news."""
     # The multiples of the golden ratio, modulo 1, are spread evenly. The update can compute them as well.
     return news > 0.0 and t * _GOLDEN % 1.0 * t * min(news + 2.0, math.sqrt(t)) < t - 1.0 - news
 
 
-@lean_kernel
+@inner_kernel
 def multiply(weights, wins, losses, counted, seen, count):
     """Multiply the weight of each point by the probability of the next outcome of an arm."""
     # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four
@@ -106,7 +106,7 @@ def multiply(weights, wins, losses, counted, seen, count):
             weights[p] = max(weights[p] / total, _LEAST)
 
 
-@lean_kernel
+@inner_kernel
 def point_at(weights, n_points, uniform):
     """Return the point of the grid at `uniform` in [0, 1) of the cumulated weights."""
     one, two, three, four, last = 0.0, 0.0, 0.0, 0.0, 0
@@ -124,7 +124,7 @@ def point_at(weights, n_points, uniform):
     return last
 
 
-@lean_kernel
+@inner_kernel
 def pooled_dispersion(counts, means, deviations, low, length, coins):
     """Return the squared deviations of all arms, divided by those of coins with the same means; at most 1.
 
@@ -148,14 +148,14 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     return (degrees * ratio + CAUTION) / (degrees + CAUTION)
 
 
-@lean_kernel
+@inner_kernel
 def share_at(value, low, length):
     """Return `value` as a fraction of the support, clipped to [0, 1]."""
     # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
     return min(max((value - low) / length, 0.0), 1.0)
 
 
-@lean_kernel
+@inner_kernel
 def weight_of(count, share, squares, coins, pooled):
     """Return the count divided by the dispersion of an arm, whose prior is the pooled dispersion."""
     if coins == 0.0:
@@ -166,7 +166,7 @@ def weight_of(count, share, squares, coins, pooled):
     return count * (count - 1.0 + CAUTION) * coins / ((count - 1.0) * bounded + CAUTION * pooled * coins)
 
 
-@lean_kernel
+@inner_kernel
 def boundary(s):
     """Return by how many deviations an index may exceed the mean, with `s` rounds to come per known outcome.
 
@@ -184,14 +184,14 @@ def boundary(s):
     return math.sqrt(2.0 * long - math.log(long) - math.log(16.0 * math.pi))
 
 
-@lean_kernel
+@inner_kernel
 def trigamma(x):
     """Return the second derivative of ln Gamma, with an error below 2 %."""
     y = x + 1.0
     return 1.0 / (x * x) + 1.0 / y + 0.5 / (y * y) + 1.0 / (6.0 * y * y * y)
 
 
-@lean_kernel
+@inner_kernel
 def bounded_rise(a, b, s, theta):
     """Return the smaller one of `theta` and the upper bound on the index of the posterior Beta(a, b)."""
     mean = a / (a + b)
@@ -206,7 +206,7 @@ def bounded_rise(a, b, s, theta):
     return min(theta, 1.0 - (1.0 - mean) * math.exp(-rise))
 
 
-@lean_kernel
+@inner_kernel
 def bounded_draw(a, b, s, theta):
     """Return a draw `theta` from Beta(a, b), or the bound on its side of the mean if it is beyond it."""
     if theta * (a + b) > a:

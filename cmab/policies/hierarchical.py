@@ -14,7 +14,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.beta import log_gamma
-from cmab.compiled import index_kernel, lean_kernel, learn_kernel
+from cmab.compiled import index_kernel, inner_kernel, lean_kernel, learn_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval, one_of
 from cmab.policies.thompson import MANY_ARMS, power_draw
@@ -32,13 +32,13 @@ AHEAD = 32
 _NOTHING = -40.0
 
 
-@lean_kernel
+@inner_kernel
 def share_of(outcome, reals):
     """Return the outcome as a fraction of the support, clipped to [0, 1]."""
     return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
 
 
-@lean_kernel
+@inner_kernel
 def read_ahead(arms, first, n, groups, sums):
     """Read the numbers of the arms of the next AHEAD outcomes, and return their sum, which is not negative.
 

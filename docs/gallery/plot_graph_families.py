@@ -3,7 +3,7 @@ Flows, cuts and trees
 =====================
 
 The figure shows optimal sets of edges in one town of 30 places for the same costs (thin lines are cheap
-edges): `DisjointPaths`, `MinCostFlow`, `MinimumCut`, `SteinerTree`, `Arborescence` and the pairs of a
+edges): `DisjointPaths`, `MinCostFlow`, `MinimumCut`, `SteinerTree` and the pairs of a
 `GeneralizedAssignment`. Every policy for linear oracles works with each of them.
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 from cmab import CUCB, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import (
-    Arborescence,
     DisjointPaths,
     GeneralizedAssignment,
+    GraphicMatroid,
     MinCostFlow,
     MinimumCut,
     SteinerTree,
@@ -37,7 +37,7 @@ families = {
     "a flow from two places to two": (one_way, MinCostFlow(one_way, demand), list(demand)),
     "a minimum cut": (town, MinimumCut(town, west, east), [west, east]),
     "a Steiner tree of four places": (town, SteinerTree(town, terminals), terminals),
-    "an arborescence from one place": (one_way, Arborescence(one_way, west, sense="min"), [west]),
+    "a minimum spanning tree": (town, GraphicMatroid(town, sense="min"), []),
 }
 
 figure, panels = plt.subplots(2, 3, figsize=(9.6, 6.2), layout="constrained")

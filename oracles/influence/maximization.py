@@ -14,9 +14,9 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.campaign.posterior import Network
 from cmab.feedback import Feedback
 from cmab.guarantees import Smoothness
+from cmab.oracle import Oracle
 from cmab.parameters import described
 from cmab.validation import arm_indices, frozen, integer, real, shown, vector
-from oracles._graph_means import GraphOracle, KeptGraph
 from oracles.influence.certificate import LEAST_DELTA, Certificate, Schedule, greedy_ratio, log_binomial
 from oracles.influence.cluster import Call, Cluster, RemotePlan, check_client
 from oracles.influence.cover import choose_some, first_of_largest
@@ -43,7 +43,7 @@ _CASCADES, _EPSILON = 2000, 0.1
 _ERRORS = 5.0
 
 
-class InfluenceOracle(GraphOracle):
+class InfluenceOracle(Oracle):
     """The sets of `k` seeds, with their expected spread under independent cascades as reward.
 
     A subclass sets `alpha` and `beta` and defines `solve`.
@@ -90,7 +90,7 @@ class InfluenceOracle(GraphOracle):
         candidates: ArrayLike | None = None,
         model: Model = "ic",
     ) -> None:
-        self.graph, self._source = as_directed_graph(graph), KeptGraph(graph)
+        self.graph = as_directed_graph(graph)
         self.n_arms, n = self.graph.n_arcs, self.graph.n_nodes
         self.node_weights = (
             None if node_weights is None else frozen(vector("node_weights", node_weights, n, 0.0))

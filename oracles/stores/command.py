@@ -1,4 +1,4 @@
-"""The command ``cmab graph``: convert files of edges to graph stores, and check stores."""
+"""The command ``cmab graph convert``: convert a file of edges to a graph store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def graph(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Iterator[str]]:
-    """Convert a file of edges to a graph store, or check a store."""
+    """Convert a file of edges to a graph store."""
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     converting = actions.add_parser("convert", help="convert edges as text, CSV or Parquet to a store")
     converting.add_argument("file", type=Path, metavar="FILE", help="file of edges")
@@ -24,15 +24,7 @@ def graph(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
     converting.add_argument(
         "--self-loops", choices=("error", "drop"), default="error", help="reject or drop self-loops (error)"
     )
-    converting.set_defaults(run=_convert)
-    checking = actions.add_parser("check", help="compare the arrays of a store with their hashes")
-    checking.add_argument("store", type=Path, metavar="STORE", help="folder of the store")
-    checking.set_defaults(run=_check)
-    return _run
-
-
-def _run(options: argparse.Namespace) -> Iterator[str]:
-    yield from options.run(options)
+    return _convert
 
 
 def _convert(options: argparse.Namespace) -> Iterator[str]:
@@ -47,9 +39,3 @@ def _convert(options: argparse.Namespace) -> Iterator[str]:
         self_loops=options.self_loops,
     )
     yield f"{options.out}: {StoredGraph(options.out)}"
-
-
-def _check(options: argparse.Namespace) -> Iterator[str]:
-    from oracles.stores import StoredGraph
-
-    yield f"{options.store}: {StoredGraph(options.store, check=True)}, no errors found"

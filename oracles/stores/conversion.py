@@ -16,7 +16,7 @@ from cmab.compiled import kernel
 from cmab.validation import check_flag, one_of
 from oracles._networks import order_by
 from oracles.influence.graph import require_memory
-from oracles.stores.graph_store import Header, array_file, hash_of, mapped, type_of
+from oracles.stores.graph_store import array_file, mapped, type_of, write_header
 
 #: Node numbers have 32 bits, and the number of nodes as well.
 MOST = 2**31 - 2
@@ -126,8 +126,7 @@ def convert_graph(
     try:
         n, m = _copy(file, partial, directed, relabel, self_loops)
         n, m, names = _complete(partial, n, m, relabel, duplicates)
-        hashes = {name: hash_of(array_file(partial, name)) for name in names}
-        Header(n, m, hashes, {"file": str(file), **options}).write(partial)
+        write_header(partial, n, m, names, {"file": str(file), **options})
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

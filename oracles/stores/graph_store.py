@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import os
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cmab.arrays import AnyArray, IntArray
-from cmab.validation import check_flag, integer, shown
+from cmab.validation import integer, shown
 from oracles._networks import numbers_below
 from oracles.influence.graph import DirectedGraph
 
@@ -36,50 +34,6 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Header:
-    """The content of a store.
-
-    Attributes
-    ----------
-    n_nodes, n_arcs : int
-        The numbers of nodes and arcs.
-    hashes : mapping
-        The SHA-256 of each array, by its name.
-    source : mapping
-        The file from which the store was made, and the options of the conversion.
-    """
-
-    n_nodes: int
-    n_arcs: int
-    hashes: Mapping[str, str]
-    source: Mapping[str, Any]
-
-    @property
-    def digest(self) -> str:
-        """The hash of the numbers of nodes and arcs and of all arrays."""
-        text = json.dumps([self.n_nodes, self.n_arcs, sorted(self.hashes.items())])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def length(self, name: str) -> int:
-        """Return the number of entries of an array."""
-        if name.endswith("offsets"):
-            return self.n_nodes + 1
-        return self.n_nodes if name == "labels" else self.n_arcs
-
-    def write(self, folder: Path) -> None:
-        """Write the header to a folder that has all arrays."""
-        fields = {
-            "version": VERSION,
-            "n_nodes": self.n_nodes,
-            "n_arcs": self.n_arcs,
-            "hashes": dict(self.hashes),
-            "digest": self.digest,
-            "source": dict(self.source),
-        }
-        (folder / HEADER).write_text(json.dumps(fields, indent=1), encoding="utf-8")
-
-
 def type_of(name: str, length: int) -> np.dtype[Any]:
     """Return the type of an array of a store, given the number of arcs for ``in_arms`` and ``out_arms``."""
     return np.dtype(numbers_below(length) if name.endswith("_arms") else TYPES[name])
@@ -90,29 +44,32 @@ def array_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.bin"
 
 
-def read_header(folder: Path) -> Header:
-    """Return the header of a store; raise ``ValueError`` if the folder is not a complete store."""
+def write_header(folder: Path, n_nodes: int, n_arcs: int, arrays: list[str], source: dict[str, Any]) -> None:
+    """Write the header to a folder that has all arrays."""
+    fields = {"version": VERSION, "n_nodes": n_nodes, "n_arcs": n_arcs, "arrays": arrays, "source": source}
+    (folder / HEADER).write_text(json.dumps(fields, indent=1), encoding="utf-8")
+
+
+def read_header(folder: Path) -> tuple[int, int, dict[str, int]]:
+    """Return the numbers of nodes and arcs, and the length of each array; reject incomplete stores."""
     remedy = "make the store again with `cmab graph convert`"
     try:
         fields = json.loads((folder / HEADER).read_text(encoding="utf-8"))
-        header = Header(fields["n_nodes"], fields["n_arcs"], fields["hashes"], fields["source"])
-        is_good = (fields["version"], fields["digest"]) == (VERSION, header.digest)
+        n, m, version = fields["n_nodes"], fields["n_arcs"], fields["version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"path must be a graph store (a folder with {HEADER}), got {folder}: {error!r}; {remedy}"
         ) from None
-    if not is_good:
-        raise ValueError(
-            f"{folder / HEADER} must be the unchanged header of a graph store of version {VERSION}, got"
-            f" another version or a changed header; {remedy}"
-        )
-    for name in header.hashes:
-        wanted = header.length(name) * type_of(name, header.n_arcs).itemsize
-        file = array_file(folder, name)
+    if version != VERSION:
+        raise ValueError(f"path must be a graph store of version {VERSION}, got version {version}; {remedy}")
+    special = {"in_offsets": n + 1, "out_offsets": n + 1, "labels": n}
+    lengths = {name: special.get(name, m) for name in fields["arrays"]}
+    for name, length in lengths.items():
+        wanted, file = length * type_of(name, length).itemsize, array_file(folder, name)
         found = file.stat().st_size if file.is_file() else 0
         if found != wanted:
             raise ValueError(f"{file} must have {wanted} bytes, got {found}; {remedy}")
-    return header
+    return n, m, lengths
 
 
 def mapped(folder: Path, name: str, length: int) -> AnyArray:
@@ -129,47 +86,27 @@ def mapped(folder: Path, name: str, length: int) -> AnyArray:
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), kind, length)
 
 
-def hash_of(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def check_hashes(folder: Path, header: Header) -> None:
-    """Raise ``ValueError`` if an array of the store differs from its hash."""
-    for name, wanted in header.hashes.items():
-        if hash_of(array_file(folder, name)) != wanted:
-            raise ValueError(
-                f"{array_file(folder, name)} must agree with its SHA-256 in {HEADER}, got a changed file;"
-                " make the store again with `cmab graph convert`"
-            )
-
-
 class StoredGraph(DirectedGraph):
     """A directed graph whose arrays are mapped from a store; every class that takes a graph takes it.
 
     Opening a store reads only its header. The operating system reads the pages of the arrays when they are
     used, and drops them when memory is short. A copy in another process, for example in a worker, opens the
-    same store again, so only the path is sent. The copy raises ``ValueError`` if the store has changed.
+    same store again, so only the path is sent.
 
     Parameters
     ----------
     path : path-like
         The folder that `convert_graph` or ``cmab graph convert`` made.
-    check : bool
-        Whether to read all arrays once and compare them with their hashes.
 
     Attributes
     ----------
     path : Path
         The folder of the store.
-    digest : str
-        The hash of all arrays.
 
     Raises
     ------
     ValueError
-        If the folder is not a complete store of this version, or if `check` finds a changed array.
+        If the folder is not a complete store of this version.
 
     Examples
     --------
@@ -179,21 +116,17 @@ class StoredGraph(DirectedGraph):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "graph.txt"
     ...     _ = file.write_text("0 1" + chr(10) + "0 2" + chr(10) + "1 2" + chr(10))
-    ...     graph = StoredGraph(convert_graph(file, Path(folder) / "graph"), check=True)
+    ...     graph = StoredGraph(convert_graph(file, Path(folder) / "graph"))
     >>> graph, graph.in_degrees
     (StoredGraph(n_nodes=3, n_arcs=3), array([0, 1, 2]))
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, check: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ValueError(f"path must be the folder of a graph store, got {shown(path)}")
-        check_flag("check", check)
         self.path = Path(path).resolve()
-        header = read_header(self.path)
-        if check:
-            check_hashes(self.path, header)
-        self.digest, self.n_nodes, self.n_arcs = header.digest, header.n_nodes, header.n_arcs
-        arrays = {name: mapped(self.path, name, header.length(name)) for name in header.hashes}
+        self.n_nodes, self.n_arcs, lengths = read_header(self.path)
+        arrays = {name: mapped(self.path, name, length) for name, length in lengths.items()}
         self.tails, self.heads = arrays["tails"], arrays["heads"]
         self._names, self._labels = arrays.get("labels"), None
         self.probabilities = None
@@ -231,9 +164,9 @@ class StoredGraph(DirectedGraph):
         return np.diff(self.out_arcs[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "digest": self.digest}
+        return {"path": self.path, "size": (self.n_nodes, self.n_arcs)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         StoredGraph.__init__(self, state["path"])
-        if self.digest != state["digest"]:
-            raise ValueError(f"{self.path} must be the store that was sent, got a store with other arrays")
+        if (self.n_nodes, self.n_arcs) != state["size"]:
+            raise ValueError(f"{self.path} must be the store that was sent, got {self!r}")

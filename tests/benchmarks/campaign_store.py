@@ -1,28 +1,20 @@
-"""Campaigns in SQLite and PostgreSQL: rounds in a second beside bare inserts, processor time, and opening.
+"""Campaigns in SQLite and PostgreSQL: rounds in a second beside bare inserts.
 
-Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_store.py [PART ...] [--scale S]. The parts
-are rates, work, opening and contention. A server of PostgreSQL is started for the run.
-
-- `rates`: bare durable inserts of rows of the same size by the driver, then rounds (two events each) of one
-  process, of four processes, and of one process in batches of 100.
-- `work`: processor time of a round of one process that writes, and of one that reads its events.
-- `opening`: the seconds to open 20,000 rounds in SQLite, with the snapshot, after a correction, and without.
-- `contention`: four processes write 10,000 events while they are killed at random and the server of
-  PostgreSQL is restarted; no event may be lost, doubled or reordered.
-
-The numbers by the clock depend on the disk and on other load, so compare those of one run.
+Run: PYTHONPATH=.:tests/support python tests/benchmarks/campaign_store.py [SCALE]. A server of PostgreSQL is
+started for the run. Bare durable inserts of rows of the same size by the driver, then rounds (two events
+each) of one process, of four processes, and of one process in batches of 100. The numbers depend on the disk
+and on other load, so compare those of one run.
 """
 
-import argparse
 import itertools
 import json
 import multiprocessing
 import sqlite3
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-import contended_campaigns
 import postgres_server
 
 from cmab import CUCB, Campaign
@@ -117,83 +109,12 @@ def rates(places, scale):
         print(f" ({four / one:.2f} of one), in batches of 100 {10 * many / seconds['batches']:.0f}")
 
 
-def processor(places, scale):
-    for name, place in places.items():
-        n = int(500 * scale)
-        connection, mark = connected(place("work"))
-        start = time.process_time()
-        bare(connection, mark, range(2 * n))
-        alone = time.process_time() - start
-        connection.close()
-        writer, reader = Campaign(learner(), place("work"), rng=0), Campaign(learner(), place("work"))
-        with interpret(False):
-            play(writer, 20)
-            assert len(reader.pending) == 0
-        start = time.process_time()
-        play(writer, n)
-        written = time.process_time() - start
-        start = time.process_time()
-        assert len(reader.pending) == 0
-        read = time.process_time() - start
-        print(
-            f"{name}: {1e3 * written / n:.2f} ms a round of the writer ({1e3 * alone / n:.2f} ms of two bare"
-            f" inserts), {1e3 * read / n:.3f} ms of a reader"
-        )
-
-
-def opening(places, scale):
-    where, n = places["SQLite"]("opening"), int(20_000 * scale)
-    campaign = Campaign(learner(), where, rng=0)
-    play(campaign, n, 100)
-
-    def opened(**options):
-        start, busy = time.perf_counter(), time.process_time()
-        Campaign(learner(), where, **options).close()
-        return f"{time.perf_counter() - start:.2f} s ({time.process_time() - busy:.2f} s of the processor)"
-
-    print(f"open {n} rounds: {opened()}; without a snapshot {opened(accept_changes=True)}")
-    start = time.perf_counter()
-    campaign.correct({}, 5)
-    print(f"a correction of round 5: {time.perf_counter() - start:.2f} s; opening after it: {opened()}")
-    print(f"{Path(where).stat().st_size / n / 1e3:.2f} kB of disk a round")
-
-
-def contention(places, scale, server):
-    for name, place in places.items():
-        with tempfile.TemporaryDirectory() as folder:
-
-            def restart():
-                server.stop()
-                server.start()
-
-            where = place("contention")
-            seconds, killed = contended_campaigns.contend(
-                where,
-                int(10_000 * scale),
-                folder,
-                kills=20,
-                restart=restart if name == "PostgreSQL" else None,
-            )
-            events, _ = contended_campaigns.check(where, folder)
-        print(f"{name}: {events} events in {seconds:.0f} s, {killed} kills: nothing lost or doubled")
-
-
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", default=["rates", "work", "opening"])
-    parser.add_argument("--scale", type=float, default=1.0)
-    options = parser.parse_args()
     server = postgres_server.Server().start()
     try:
         with tempfile.TemporaryDirectory() as folder:
             places = {"SQLite": lambda name: str(Path(folder, f"{name}.db")), "PostgreSQL": server.url}
-            for part in options.parts:
-                if part == "contention":
-                    contention(places, options.scale, server)
-                else:
-                    {"rates": rates, "work": processor, "opening": opening}[part](places, options.scale)
+            rates(places, float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
     finally:
         server.remove()
 

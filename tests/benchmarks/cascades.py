@@ -1,9 +1,9 @@
-"""Cascades with edge feedback and without, against CyNetDiff (where it is installed).
+"""Cascades with edge feedback and without.
 
 Run: python tests/benchmarks/cascades.py [FOLDER] with the graphs of `tests/benchmarks/influence.py`. Without
 a folder: a random graph of NetHEPT's size. Seeds are the 50 nodes of highest out-degree. All candidates take
 turns, and each figure is the best turn in processor time, so that ratios compare like with like on a machine
-that others use too. CyNetDiff shows no edges; an "edge" is one out of an active node for all.
+that others use too. An "edge" is one out of an active node.
 """
 
 from __future__ import annotations
@@ -17,28 +17,9 @@ import numpy as np
 
 from instances import IndependentCascade, constant_probabilities, read_network, weighted_cascade
 from oracles import DirectedGraph
+from oracles.influence.spread import estimated_spread
 
 TURNS, BATCH = 20, 2048
-
-
-def cynetdiff(environment: IndependentCascade, seeds: list[int]) -> Callable[[int], None] | None:
-    try:
-        from cynetdiff.models import IndependentCascadeModel
-    except ImportError:
-        return None
-    offsets, arms = environment.graph.out_arcs
-    heads = environment.graph.out_heads.astype(np.uint32)
-    chances = environment.means[arms].astype(np.float32)
-    model = IndependentCascadeModel(offsets[:-1].astype(np.uint32), heads, activation_probs=chances)
-    model.set_rng(0)
-    model.set_seeds(set(seeds))
-
-    def run(cascades: int) -> None:
-        for _ in range(cascades):
-            model.reset_model()
-            model.advance_until_completion()
-
-    return run
 
 
 def measured(candidates: dict[str, tuple[Callable[[int], None], int]]) -> dict[str, float]:
@@ -61,24 +42,14 @@ def compare(name: str, environment: IndependentCascade, seeds: np.ndarray) -> No
             environment.play(seeds, rng)
 
     def batch(cascades: int) -> None:
-        environment.spread(seeds, cascades, rng, threads=1)
+        estimated_spread(environment.graph, environment.means, seeds, cascades, key=1)
 
     edges = np.mean([len(environment.play(seeds, rng).arms) for _ in range(200)])
     turn = max(5, int(1_500_000 / edges))  # some milliseconds each
-    candidates = {
-        "play, edge feedback": (played, turn),
-        "spread, no feedback": (batch, max(turn, BATCH // 8)),
-    }
-    peer = cynetdiff(environment, seeds.tolist())
-    if peer is not None:
-        candidates["CyNetDiff"] = (peer, turn)
-    seconds = measured(candidates)
+    seconds = measured({"play": (played, turn), "spread": (batch, max(turn, BATCH // 8))})
     print(f"{name}: {edges:.0f} observed edges a cascade")
     for label, each in seconds.items():
-        ratio = f"  {seconds['CyNetDiff'] / each:6.2f} x CyNetDiff" if "CyNetDiff" in seconds else ""
-        print(
-            f"    {label:22}{1 / each:10.0f} cascades/s {1e9 * each / edges:8.2f} ns/edge{ratio}", flush=True
-        )
+        print(f"    {label:8}{1 / each:10.0f} cascades/s {1e9 * each / edges:8.2f} ns/edge", flush=True)
 
 
 def alike() -> DirectedGraph:

@@ -1,25 +1,22 @@
-"""The influence oracle against plain OPIM-C, OPIM-C in C++ and PyNetIM's IMM, one run, on real graphs.
+"""The influence oracle against plain OPIM-C and OPIM-C in C++, on real graphs.
 
 Run: python tests/benchmarks/influence.py FOLDER [ROW ...], the folder with the graphs (`nethept_imm.txt.gz`,
 ...), rows by the beginning of their names. Plain is OPIM-C with its published bounds in the same compiled
 code, without contraction, skipping, importance sampling, sentinels and early exit: single coins, both samples
 stored. It and ours are called in turn with the same generators; times are medians of processor milliseconds,
-ratios medians over the pairs, which a busy machine changes little. With two threads, times are elapsed ones.
+ratios medians over the pairs, which a busy machine changes little.
 
 C++ is OPIM-C by its authors, in milliseconds for this machine: what it took elsewhere (`Row.reference`) times
-plain's median here over what plain code took there. Spreads are means of 500 cascades over the same seeds;
-best is the largest known. PyNetIM (``pip install pynetim``) is called once a row, for at most a minute.
+plain's median here over what plain code took there.
 """
 
 from __future__ import annotations
 
 import math
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +29,7 @@ from oracles.influence.certificate import Schedule, log_binomial
 from oracles.influence.search import Search
 from oracles.influence.sets import ReverseGraph, SetCollection
 
-K, EPSILON, CALLS, PATIENCE = 50, 0.1, 15, 60.0
+K, EPSILON, CALLS = 50, 0.1, 15
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,6 @@ class Row:
     name: str
     graph: DirectedGraph
     means: np.ndarray[Any, Any]
-    best_known: float = math.nan
     reference: tuple[float, float] = (math.nan, math.nan)
 
 
@@ -69,73 +65,23 @@ def plain(row: Row, seed: int) -> np.ndarray[Any, Any]:
         n_sets = min(2 * n_sets, plan.last)
 
 
-def imm(row: Row, answer: Any) -> None:
-    """PyNetIM's IMM, one call: milliseconds and seeds into the queue `answer`."""
-    from pynetim import IMGraph, IMMAlgorithm
-
-    edges = list(zip(row.graph.tails.tolist(), row.graph.heads.tolist(), strict=True))
-    graph = IMGraph(edges, weights=row.means.tolist(), renumber=False)
-    algorithm = IMMAlgorithm(graph, model="IC", epsilon=EPSILON)
+def timed(call: Callable[[], Any]) -> float:
     started = time.process_time()
-    seeds = algorithm.run(k=K)
-    answer.put((1e3 * (time.process_time() - started), np.array(sorted(seeds))))
-
-
-def by_peer(row: Row) -> tuple[float, np.ndarray[Any, Any]] | None:
-    """What `imm` finds, None where it takes too long or is not installed."""
-    if find_spec("pynetim") is None:
-        return None
-    context = multiprocessing.get_context("spawn")
-    answer = context.Queue()
-    process = context.Process(target=imm, args=(row, answer))
-    process.start()
-    process.join(PATIENCE)
-    found = None if process.is_alive() or process.exitcode else answer.get()
-    process.kill()
-    return found
-
-
-def timed(call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, Any]:
-    started = clock()
-    answer = call()
-    return 1e3 * (clock() - started), answer
+    call()
+    return 1e3 * (time.process_time() - started)
 
 
 def compare(row: Row) -> None:
-    one, two = (
-        InfluenceMaximization(row.graph, K, epsilon=EPSILON, search=Search(threads=t, quality="fast"))
-        for t in (1, 2)
-    )
-
-    def value(all_seeds: list[np.ndarray[Any, Any]]) -> float:
-        return float(np.mean([one.spread(seeds, row.means, cascades=500)[0] for seeds in all_seeds]))
-
-    def solve(oracle: InfluenceMaximization, seed: int, clock: Callable[[], float]) -> tuple[float, Any]:
-        return timed(lambda: oracle.solve(row.means, np.random.default_rng(seed)), clock)
-
-    solve(one, 0, time.perf_counter)  # compiles
-    slow, ours, alone, both = ([] for _ in range(4))
+    oracle = InfluenceMaximization(row.graph, K, epsilon=EPSILON, search=Search(quality="fast"))
+    oracle.solve(row.means, np.random.default_rng(0))  # compiles
+    slow, ours = [], []
     for seed in range(CALLS):
-        slow.append(timed(lambda seed=seed: plain(row, seed), time.process_time))
-        ours.append(solve(one, seed, time.process_time))
-        alone.append(solve(one, seed, time.perf_counter)[0])
-        elapsed, same = solve(two, seed, time.perf_counter)
-        both.append(elapsed)
-        assert np.array_equal(same, ours[-1][1])
-    (plain_ms, plain_seeds), (ms, seeds) = (zip(*runs, strict=True) for runs in (slow, ours))
-    in_cpp = row.reference[0] * float(np.median(plain_ms)) / row.reference[1]
-    quality = value(list(seeds))
+        slow.append(timed(lambda seed=seed: plain(row, seed)))
+        ours.append(timed(lambda seed=seed: oracle.solve(row.means, np.random.default_rng(seed))))
+    in_cpp = row.reference[0] * float(np.median(slow)) / row.reference[1]
     print(
-        f"{row.name:30}{(row.means >= 1).mean():5.0%}{np.median(plain_ms):9.1f}{np.median(ms):8.2f}"
-        f"{np.median(np.divide(plain_ms, ms)):8.1f}{in_cpp:9.1f}{in_cpp / np.median(ms):7.1f}"
-        f"{np.median(np.divide(alone, both)):9.2f}{value(list(plain_seeds)):10.1f}{quality:9.1f}"
-        f"{row.best_known:9.1f}{quality / row.best_known:7.2f}",
-        end="",
-        flush=True,
-    )
-    peer = by_peer(row)
-    print(
-        "" if peer is None else f"{peer[0]:10.0f}{peer[0] / np.median(ms):8.0f}{value([peer[1]]):9.1f}",
+        f"{row.name:30}{(row.means >= 1).mean():5.0%}{np.median(slow):9.1f}{np.median(ours):8.2f}"
+        f"{np.median(np.divide(slow, ours)):8.1f}{in_cpp:9.1f}{in_cpp / np.median(ours):7.1f}",
         flush=True,
     )
 
@@ -157,16 +103,14 @@ def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     netphy = DirectedGraph.from_edges(once // papers.n_nodes, once % papers.n_nodes, n_nodes=papers.n_nodes)
     facebook = read_network(folder / "ego_facebook.txt.gz").graph
     epinions = read_network(folder / "epinions_und.txt.gz", directed=False).graph
-    yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), 967.0, (30.0, 13.3))
-    yield lambda: Row("NetHEPT 0.01", nethept, constant_probabilities(nethept, 0.01), 72.97, (161.0, 34.0))
-    yield lambda: Row("NetHEPT 0.1", nethept, constant_probabilities(nethept, 0.1), 986.9, (120.0, 63.0))
-    yield lambda: Row("NetPHY WC", netphy, weighted_cascade(netphy), reference=(49.0, 25.2))
-    yield lambda: Row("NetPHY 0.01", netphy, constant_probabilities(netphy, 0.01), reference=(265.0, 74.0))
-    yield lambda: Row("Epinions WC", epinions, weighted_cascade(epinions), reference=(59.0, 40.0))
-    yield lambda: Row("Facebook WC", facebook, weighted_cascade(facebook), reference=(18.3, 10.4))
-    yield lambda: Row(
-        "Facebook 0.01", facebook, constant_probabilities(facebook, 0.01), reference=(188.0, 72.0)
-    )
+    yield lambda: Row("NetHEPT WC", nethept, weighted_cascade(nethept), (30.0, 13.3))
+    yield lambda: Row("NetHEPT 0.01", nethept, constant_probabilities(nethept, 0.01), (161.0, 34.0))
+    yield lambda: Row("NetHEPT 0.1", nethept, constant_probabilities(nethept, 0.1), (120.0, 63.0))
+    yield lambda: Row("NetPHY WC", netphy, weighted_cascade(netphy), (49.0, 25.2))
+    yield lambda: Row("NetPHY 0.01", netphy, constant_probabilities(netphy, 0.01), (265.0, 74.0))
+    yield lambda: Row("Epinions WC", epinions, weighted_cascade(epinions), (59.0, 40.0))
+    yield lambda: Row("Facebook WC", facebook, weighted_cascade(facebook), (18.3, 10.4))
+    yield lambda: Row("Facebook 0.01", facebook, constant_probabilities(facebook, 0.01), (188.0, 72.0))
     yield lambda: Row("Facebook 0.1", facebook, constant_probabilities(facebook, 0.1))
     for scale, rounds, reference in (
         (1.0, 320, (285.0, 286.0)),
@@ -175,15 +119,12 @@ def rows(folder: Path) -> Iterator[Callable[[], Row]]:
     ):
         name = f"NetHEPT CUCB x {scale:g} t = {rounds}"
         yield lambda name=name, scale=scale, rounds=rounds, reference=reference: Row(
-            name, nethept, optimistic(nethept, scale, rounds), reference=reference
+            name, nethept, optimistic(nethept, scale, rounds), reference
         )
 
 
 def main() -> None:
-    print(
-        f"{'':30}{'ones':>5}{'plain':>9}{'ours':>8}{'ratio':>8}{'C++':>9}{'ratio':>7}{'threads':>9}{'spread':>10}"
-        f"{'ours':>9}{'best':>9}{'share':>7}{'IMM':>10}{'ratio':>8}{'spread':>9}"
-    )
+    print(f"{'':30}{'ones':>5}{'plain':>9}{'ours':>8}{'ratio':>8}{'C++':>9}{'ratio':>7}")
     for make in rows(Path(sys.argv[1])):
         row = make()
         if len(sys.argv) == 2 or row.name.startswith(tuple(sys.argv[2:])):

@@ -22,16 +22,11 @@ class Problem:
     name: str
     oracle_class: Any
     arguments: dict[str, Any]
-    given_means: np.ndarray | None = None
+    means: np.ndarray
 
     def oracle(self, **options: Any) -> Any:
         """Return the oracle, with further arguments."""
         return self.oracle_class(**{**self.arguments, **options})
-
-    @property
-    def means(self) -> np.ndarray:
-        """The means in the file, or else the weights of the graph."""
-        return np.array(self.oracle().means_of("weight") if self.given_means is None else self.given_means)
 
 
 def read_instances(file: Path) -> list[Problem]:
@@ -57,7 +52,8 @@ def _steiner(name: str, text: str) -> Problem:
     graph: Any = nx.Graph()
     graph.add_weighted_edges_from((int(row[1]), int(row[2]), float(row[3])) for row in rows if row[0] == "E")
     terminals = [int(row[1]) for row in rows if row[0] == "T"]
-    return Problem(name, SteinerTree, {"graph": graph, "terminals": terminals})
+    costs = np.array([cost for *_, cost in graph.edges(data="weight")])
+    return Problem(name, SteinerTree, {"graph": graph, "terminals": terminals}, costs)
 
 
 def _cover(name: str, text: str) -> Problem:

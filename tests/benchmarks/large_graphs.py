@@ -1,12 +1,11 @@
-"""Graphs of 10^4 to 10^8 arcs: conversion to a store, certified seeds, a round, memory, and parallel shares.
+"""Graphs of 10^4 to 10^8 arcs: conversion to a store, certified seeds, memory, and parallel shares.
 
-Run: python tests/benchmarks/large_graphs.py FOLDER MILLIONS_OF_ARCS [rmat|power] [QUALITY]
+Run: python tests/benchmarks/large_graphs.py FOLDER MILLIONS_OF_ARCS
 
-QUALITY is that of `Search`, "fast" by default. FOLDER receives the generated edges (Parquet) and the store,
-which stay there for a second run. Each step is a process of its own. Seconds are those of the processor;
-`parallel` is their share s in the parts that `Search.threads` divides among threads, from which the speed-up
-of t threads is 1 / (1 - s + s / t). Memory is the growth of the resident memory to its peak during the call,
-which includes pages of the mapped store.
+FOLDER receives the generated edges (Parquet) and the store, which stays there for a second run. Each step is
+a process of its own. Seconds are those of the processor; `parallel` is their share s in the parts that
+`Search.threads` divides among threads, from which the speed-up of t threads is 1 / (1 - s + s / t). Memory is
+the growth of the resident memory to its peak during the call, which includes pages of the mapped store.
 """
 
 from __future__ import annotations
@@ -36,24 +35,18 @@ def rmat(n_bits: int, count: int, rng: np.random.Generator) -> np.ndarray:
     return ends
 
 
-def power_law(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the ends of arcs; the i-th node's share falls as 1 / sqrt(i)."""
-    return (n * rng.random((2, count)) ** 2).astype(np.int64).clip(0, n - 1)
-
-
-def generate(file: Path, arcs: int, kind: str) -> None:
+def generate(file: Path, arcs: int) -> None:
     """Write the edges of a graph with a tenth as many nodes, in random numbering, as Parquet."""
     import pyarrow
     from pyarrow import parquet
 
-    rng, n = np.random.default_rng(0), arcs // 10
-    bits = int(np.ceil(np.log2(n)))
-    order = rng.permutation(2**bits if kind == "rmat" else n).astype(np.int32)
+    rng, bits = np.random.default_rng(0), int(np.ceil(np.log2(arcs // 10)))
+    order = rng.permutation(2**bits).astype(np.int32)
     schema = pyarrow.schema([("source", pyarrow.int32()), ("target", pyarrow.int32())])
     with parquet.ParquetWriter(file, schema) as writer:
         for start in range(0, arcs, CHUNK):
             count = min(CHUNK, arcs - start)
-            ends = order[rmat(bits, count, rng) if kind == "rmat" else power_law(n, count, rng)]
+            ends = order[rmat(bits, count, rng)]
             writer.write_table(pyarrow.table(list(ends), schema=schema))
 
 
@@ -103,16 +96,16 @@ class Parallel:
             module.in_parts = timed
 
 
-def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[str, float]:
+def solve(store: Path, model: str, threads: int) -> dict[str, float]:
     """Load a store, build the means, and return what the certified answer takes."""
     from oracles import DirectedGraph, InfluenceMaximization
     from oracles.influence import Search
     from oracles.stores import StoredGraph
 
-    search, rng = Search(threads=threads, quality=quality), np.random.default_rng(1)
-    ends = power_law(2000, 20_000, rng)
+    search, rng = Search(threads=threads, quality="fast"), np.random.default_rng(1)
+    ends = rmat(11, 20_000, rng)
     ends = ends[:, ends[0] != ends[1]]
-    small = DirectedGraph.from_edges(*ends, n_nodes=2000)
+    small = DirectedGraph.from_edges(*ends, n_nodes=2**11)
     for chance in (0.01, 0.3):
         oracle = InfluenceMaximization(small, SEEDS, epsilon=EPSILON, search=search)
         oracle.solve(np.full(small.n_arcs, chance), rng)
@@ -147,32 +140,6 @@ def solve(store: Path, model: str, threads: int, quality: str = "fast") -> dict[
     }
 
 
-def play(store: Path, quality: str = "fast") -> dict[str, float]:
-    """Play a round of `CUCB` whose truth is weighted cascade, and return what its parts take."""
-    from cmab import CUCB, Session
-    from instances import IndependentCascade
-    from oracles import InfluenceMaximization
-    from oracles.influence import Search
-    from oracles.stores import StoredGraph
-
-    started = time.process_time()
-    graph = StoredGraph(store)
-    before = memory("VmRSS")
-    environment = IndependentCascade(graph, 1.0 / graph.in_degrees[graph.heads])
-    oracle = InfluenceMaximization(graph, SEEDS, epsilon=EPSILON, search=Search(quality=quality))
-    session = Session(CUCB(oracle), 0)
-    times = [started, time.process_time()]
-    ticket = session.ask()
-    times.append(time.process_time())
-    seen = environment.play(ticket.super_arm, np.random.default_rng(5))
-    times.append(time.process_time())
-    session.tell(seen)
-    times.append(time.process_time())
-    parts = dict(zip(("load", "ask", "play", "tell"), np.diff(times).tolist(), strict=True))
-    peak = (memory("VmHWM") - before) / graph.n_arcs
-    return {**parts, "observed": len(seen.arms), "reward": float(seen.reward or 0.0), "peak": peak}
-
-
 def step(name: str, *arguments: object) -> dict[str, float]:
     """Run a step in a process of its own, print its figures, and return them."""
     command = [sys.executable, __file__, "--step", name, *map(str, arguments)]
@@ -183,10 +150,9 @@ def step(name: str, *arguments: object) -> dict[str, float]:
 
 
 STEPS = {
-    "generate": lambda file, arcs, kind: generate(Path(file), int(arcs), kind) or {},
+    "generate": lambda file, arcs: generate(Path(file), int(arcs)) or {},
     "convert": lambda file, store: convert(Path(file), Path(store)),
-    "play": lambda store, *quality: play(Path(store), *quality),
-    "solve": lambda store, model, threads, *quality: solve(Path(store), model, int(threads), *quality),
+    "solve": lambda store, model, threads: solve(Path(store), model, int(threads)),
 }
 
 
@@ -195,23 +161,20 @@ def main() -> None:
         print(json.dumps(STEPS[sys.argv[2]](*sys.argv[3:])))
         return
     folder, arcs = Path(sys.argv[1]), int(float(sys.argv[2]) * 1e6)
-    kind = sys.argv[3] if len(sys.argv) > 3 else "rmat"
-    quality = sys.argv[4:5]
-    file, store = folder / f"{kind}-{arcs}.parquet", folder / f"{kind}-{arcs}"
+    file, store = folder / f"rmat-{arcs}.parquet", folder / f"rmat-{arcs}"
     if not store.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        step("generate", file, arcs, kind)
+        step("generate", file, arcs)
         step("convert", file, store)
         file.unlink()
-    step("play", store, *quality)
-    for model in ("wc", "0.01", "0.1"):
-        alone = step("solve", store, model, 1, *quality)
+    for model in ("wc", "0.01"):
+        alone = step("solve", store, model, 1)
         share = alone["parallel"]
         print(
             "    speed-up by threads: "
             + ", ".join(f"{t}: {1 / (1 - share + share / t):.2f}" for t in THREADS)
         )
-        both = step("solve", store, model, 2, *quality)
+        both = step("solve", store, model, 2)
         same = all(alone[name] == both[name] for name in ("ratio", "spread", "sets", "examined", "seeds"))
         print(f"    two threads: {'the same answer' if same else 'ANOTHER ANSWER'}", flush=True)
 

@@ -5,9 +5,7 @@ Run: python tests/benchmarks/learning_on_large_graphs.py STORE [ROUNDS] [POLICY.
 STORE is a folder that `cmab graph convert` or `large_graphs.py` wrote. The truth is weighted cascade. Each
 policy is a process of its own. Seconds are those of the processor. `oracle` is the time of the certified call
 within `ask`, `outside` that of a call of the oracle alone with the same means, and `ratio` the multiple of
-the latter that the round takes. `nodes` is the mean number of nodes of the stored sets, which end at
-sentinels, and `whole` that of complete sets, from the first WHOLE sets. `mean` is the mean index of all arcs,
-and `hub` that of the arcs out of the node with most of them.
+the latter that the round takes.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-SEEDS, EPSILON, WHOLE = 50, 0.1, 100
+SEEDS, EPSILON = 50, 0.1
 POLICIES = ("CUCB", "Learner", "HierarchicalCTS")
 
 
@@ -31,14 +29,12 @@ def memory(field: str) -> float:
 
 
 class Calls:
-    """The last call of an oracle: its means, its seconds, and the nodes of its stored sets."""
+    """The last call of an oracle: its means and its seconds."""
 
     def __init__(self) -> None:
         from oracles import InfluenceMaximization
-        from oracles.influence import maximization
 
-        self.means, self.seconds, self.nodes = np.empty(0), 0.0, 0.0
-        solve, choose = InfluenceMaximization.solve, maximization.choose_some
+        self.means, self.seconds, solve = np.empty(0), 0.0, InfluenceMaximization.solve
 
         def timed(oracle: Any, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
             started = time.process_time()
@@ -46,22 +42,7 @@ class Calls:
             self.means, self.seconds = means, time.process_time() - started
             return found
 
-        def counted(sets: Any, *arguments: Any) -> Any:
-            self.nodes = float(sets.ends[-1] / sets.n_sets)
-            return choose(sets, *arguments)
-
         InfluenceMaximization.solve = timed
-        maximization.choose_some = counted
-
-
-def whole_sets(graph: Any, means: np.ndarray) -> float:
-    """Return the mean number of nodes of complete sets."""
-    from oracles.influence.sentinels import sampled_graph
-    from oracles.influence.sets import SetCollection
-
-    sets = SetCollection(sampled_graph(graph, means), 1)
-    sets.grow(WHOLE)
-    return float(sets.ends[-1] / sets.n_sets)
 
 
 def say(name: str, **figures: float) -> None:
@@ -85,10 +66,7 @@ def learn(store: Path, name: str, rounds: int) -> None:
 
     outside(truth)
     alone = min(outside(truth) for _ in range(2))
-    node, (offsets, arms) = int(graph.out_degrees.argmax()), graph.out_arcs
-    of_hub = arms[offsets[node] : offsets[node + 1]]
-    sizes = {"nodes": calls.nodes, "whole": whole_sets(graph, truth)}
-    say("the true means", seconds=alone, **sizes, mean=truth.mean(), hub=truth[of_hub].mean())
+    say("the true means", seconds=alone)
     environment, before = IndependentCascade(graph, truth), memory("VmRSS")
     session = cmab.Session(getattr(cmab, name)(oracle), 0)
     # The first round compiles the rules, so an equal session plays it before.
@@ -98,8 +76,7 @@ def learn(store: Path, name: str, rounds: int) -> None:
     for number in range(1, rounds + 1):
         started = time.process_time()
         ticket = session.ask()
-        asked, solved, nodes = time.process_time() - started, calls.seconds, calls.nodes
-        means = calls.means
+        asked, solved, means = time.process_time() - started, calls.seconds, calls.means
         seen = environment.play(ticket.super_arm, rng)
         started = time.process_time()
         session.tell(seen)
@@ -110,11 +87,6 @@ def learn(store: Path, name: str, rounds: int) -> None:
             seconds=asked + told,
             oracle=solved,
             tell=told,
-            observed=float(len(seen.arms)),
-            nodes=nodes,
-            whole=whole_sets(graph, means),
-            mean=float(means.mean()),
-            hub=float(means[of_hub].mean()),
             outside=again,
             ratio=(asked + told) / again,
             against_truth=(asked + told) / alone,

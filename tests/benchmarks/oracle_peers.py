@@ -3,8 +3,7 @@
 Run: python tests/benchmarks/oracle_peers.py FOLDER [NAME ...]. FOLDER has the public instances of
 `public_instances.py`. NAME selects rows by a part of their name. A time is the least processor time of some
 calls, in milliseconds, after a first call that compiles. Calls of oracle and peers alternate. A peer gets its
-own data structure, which is not timed. The last table has the times of constructors, beside one iteration
-over the edges of the graph.
+own data structure, which is not timed.
 """
 
 from __future__ import annotations
@@ -253,30 +252,8 @@ def rounded(number: float) -> str:
     return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"
 
 
-def constructors() -> Iterator[str]:
-    rng, n = np.random.default_rng(0), 100_000
-    edges = rng.integers(0, n, (1_000_000, 2))
-    sides = np.indices((1_000, 1_000)).reshape(2, -1) + np.array([[0], [1_000]])
-    cases: list[tuple[str, np.ndarray, Callable[[Any], Any]]] = [
-        ("`GraphicMatroid`, 1,000,000 edges", edges, GraphicMatroid),
-        ("`Matching`, 1000 x 1000", sides.T, lambda graph: Matching(graph, True)),
-    ]
-    for name, ends, make in cases:
-        graph: nx.Graph[Any] = nx.empty_graph(int(ends.max()) + 1)
-        graph.add_edges_from(ends.tolist())
-        named, matrix = nx.relabel_nodes(graph, str), nx.to_scipy_sparse_array(graph)
-        make(np.array([[0, 1]]))  # compiles
-        iterated = least_time(lambda given: sum(1 for _ in given.edges), graph)
-        taken = [least_time(make, given) for given in (graph, named, matrix, ends)]
-        yield f"| {name} | {iterated:.0f} | " + " | ".join(f"{took:.0f}" for took in taken) + " |"
-
-
-def least_time(call: Callable[[Any], Any], given: Any) -> float:
-    return min(timed(lambda: call(given))[1] for _ in range(3))
-
-
 def main() -> None:
-    """Print both tables."""
+    """Print the table."""
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     print("| oracle and instance | call, ms | peers, ms | best peer / oracle | equal values |")
     print("|---|---|---|---|---|")
@@ -284,10 +261,6 @@ def main() -> None:
         for row in rows:
             if not names or any(name in row.name for name in names):
                 print(compared(row), flush=True)
-    head = "oracle | iterating over the edges, ms | nodes 0..n-1 | other nodes | sparse matrix | array"
-    print(f"\n| {head} |\n|---|---|---|---|---|---|")
-    for line in constructors():
-        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,7 @@ Run: python tests/benchmarks/rounds_at_size.py [SHARE]
 
 SHARE scales the sizes, 1 by default. Each row is a process of its own. Seconds are those of the processor,
 the median of the rounds after the first two. `session` is `ask` and `tell`, and `ratio` its multiple of the
-oracle alone. `simulate` is a round of the loop, which also plays. Memory is the peak beyond the oracle in
-bytes per arm. The row of draws gives nanoseconds per arm: indices of `CTS` with some priors and without
-outcomes, draws of NumPy, the oracle alone, and a uniform number.
+oracle alone. Memory is the peak beyond the oracle in bytes per arm.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import numpy as np
 
 ROUNDS = 7
 SIZES = {
-    "Draws": 10_000_000,
     "TopK": 10_000_000,
     "ShortestPath": 10_000_000,
     "GraphicMatroid": 1_000_000,
@@ -91,15 +88,13 @@ def round_of(session, means: np.ndarray, rng: np.random.Generator) -> float:
 
 def row(name: str, size: int) -> dict[str, float]:
     """Return the figures of one oracle."""
-    from cmab import CTS, CUCB, Session, simulate
-    from instances import BernoulliArms, SemiBandit
+    from cmab import CTS, CUCB, Session
 
     oracle, rng = made(name, size), np.random.default_rng(1)
     means = rng.random(oracle.n_arms)
     oracle.solve(means, rng)
     alone = float(np.median([seconds(oracle.solve, means, rng) for _ in range(3)]))
     found = {"arms": oracle.n_arms, "oracle": alone}
-    environment = SemiBandit(BernoulliArms(means), oracle)
     Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
     for policy in (CUCB(oracle), CTS(oracle)):
@@ -107,37 +102,14 @@ def row(name: str, size: int) -> dict[str, float]:
         taken = float(np.median([round_of(session, means, rng) for _ in range(ROUNDS)][2:]))
         found |= {f"{kind} session": taken, f"{kind} ratio": taken / alone}
         del session
-        # The first run also compiles, and computes the best super arm.
-        horizons = (2, 2, 2 + ROUNDS)
-        runs = [seconds(simulate, policy, environment, horizon=each, rng=0) for each in horizons]
-        found[f"{kind} simulate"] = (runs[2] - runs[1]) / ROUNDS
     found["bytes per arm"] = (memory("VmHWM") - before) / oracle.n_arms
     return found
-
-
-def draws(size: int) -> dict[str, float]:
-    """Return the nanoseconds per arm of the indices of `CTS` under some posteriors, and of `TopK`."""
-    from cmab import CTS
-    from oracles import TopK
-
-    oracle, rng, found = TopK(size, k=100), np.random.default_rng(0), {}
-    means = rng.random(size)
-    for a, b in ((1, 1), (1, 4), (5, 3), (20, 10)):
-        policy = CTS(oracle, prior_mean=a / (a + b), prior_weight=a + b)
-        state = policy.initial_state()
-        policy.indices(state, rng)
-        found[f"Beta({a}, {b})"] = min(seconds(policy.indices, state, rng) for _ in range(5))
-        found[f"NumPy({a}, {b})"] = min(seconds(rng.beta, a, b, size) for _ in range(2))
-    oracle.solve(means, rng)
-    found["TopK"] = min(seconds(oracle.solve, means, rng) for _ in range(5))
-    found["uniform"] = min(seconds(rng.random, out=means) for _ in range(5))
-    return {name: 1e9 * value / size for name, value in found.items()}
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--row"]:
         name, size = sys.argv[2], int(sys.argv[3])
-        print(json.dumps(draws(size) if name == "Draws" else row(name, size)))
+        print(json.dumps(row(name, size)))
         return
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     for name, size in SIZES.items():

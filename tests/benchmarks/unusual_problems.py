@@ -16,13 +16,7 @@ import numpy as np
 from cmab import Environment, LinearOracle
 from cmab.arrays import FloatArray
 from instances.arena import linear, problems
-from instances.arena.linear import (
-    Rng,
-    ShrunkCoins,
-    seed_of,
-    shuffled,
-    uniform,
-)
+from instances.arena.linear import Rng, ShrunkCoins, seed_of, shuffled, uniform
 from instances.arms import BernoulliArms, EmpiricalArms, SemiBandit
 from instances.changing import PiecewiseStationary
 from instances.coverage import Coverage

@@ -4,30 +4,14 @@ import bad_arguments
 import numpy as np
 import pytest
 
-from cmab import (
-    CTS,
-    SAR,
-    AdaptiveTopK,
-    EpsilonGreedy,
-    LoggedRound,
-    Session,
-    simulate,
-)
+from cmab import CTS, SAR, AdaptiveTopK, EpsilonGreedy, LoggedRound, Session, simulate
 from cmab.exploration.phases import Halving
 from instances import BernoulliArms, SemiBandit
-from oracles import (
-    TopK,
-)
+from oracles import TopK
 
 PUBLIC = bad_arguments.public()
 #: Runs of hundreds of rounds: their other arguments are tried by the tests of their families.
-LONG = {
-    "cmab.plan",
-    "cmab.compare",
-    "cmab.identify",
-    "cmab.simulate",
-    "cmab.replay_value",
-}
+LONG = {"cmab.plan", "cmab.compare", "cmab.identify", "cmab.simulate", "cmab.replay_value"}
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name not in LONG])

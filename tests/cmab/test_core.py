@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
-from cmab import (
-    CUCB,
-    ArmStatistics,
-    Feedback,
-    LinearOracle,
-    Session,
-    SimulationInterrupted,
-    simulate,
-)
+from cmab import CUCB, ArmStatistics, Feedback, LinearOracle, Session, SimulationInterrupted, simulate
 from cmab.bounds.radii import LogRadius
 from cmab.run.simulate import check_rounds
 from instances import BernoulliArms, SemiBandit
@@ -58,16 +49,6 @@ def test_batches_equal_single_outcomes():
     assert np.array_equal(one.counts, batched.counts)
     assert np.allclose(one.means, batched.means)
     assert np.allclose(one.variances, batched.variances)
-
-
-test_feedback_refuses = refused(
-    ([0, 0], [1.0, 1.0], "must not repeat"),
-    ([-1], [1.0], "negative"),
-    ([0.5], [1.0], "integer"),
-    ([0], [np.nan], "finite"),
-    ([0], [1.0, 2.0], "length 1"),
-    by=lambda arms, outcomes: Feedback(arms, outcomes),
-)
 
 
 # CUCB ----------------------------------------------------------------------------------------------------
@@ -113,37 +94,6 @@ def test_prior_is_pseudo_outcomes():
     state.update(Feedback([0], [1.0]))
     radius = 0.5 * np.sqrt(1.5 * math.log(2) / np.array([11.0, 10.0]))
     assert np.allclose(policy.indices(state, None), np.minimum(np.array([2.0 / 11, 0.4]) + radius, 1))
-
-
-test_cucb_refuses = refused(
-    ({"radius_factor": -1}, "radius_factor"),
-    ({"prior_mean": 0.1}, "together"),
-    ({"prior_weight": 3.0}, "together"),
-    ({"prior_mean": 1.5, "prior_weight": 1}, "prior_mean"),
-    ({"prior_mean": [0.1], "prior_weight": 1}, "length 3"),
-    ({"support": (1, 0)}, "support"),
-    by=lambda parameters: CUCB(TopK(3, 1), **parameters),
-)
-
-
-# Arms forced in or out -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sense", ["max", "min"])
-def test_gaps_are_differences_of_sorted_means(sense):
-    """For the k best, an arm inside is compared with the best outside, and the other way round."""
-    means = np.array([0.1, 0.8, 0.5, 0.4, 0.9])
-    signed = means if sense == "max" else -means
-    best, gaps = TopK(5, 2, sense=sense).gaps(means, [], [], np.random.default_rng(0))
-    edge = np.sort(signed)[-3:-1]
-    assert np.array_equal(best, np.sort(np.argsort(-signed)[:2]))
-    assert np.allclose(gaps, np.where(np.isin(np.arange(5), best), signed - edge[0], edge[1] - signed))
-
-
-def test_gaps_under_constraints():
-    best, gaps = TopK(5, 2).gaps(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), [4], [0], np.random.default_rng(0))
-    assert best.tolist() == [1, 4]
-    assert gaps.tolist() == [np.inf, 1.0, 1.0, 2.0, np.inf]
 
 
 # Sessions ------------------------------------------------------------------------------------------------

@@ -8,11 +8,7 @@ import networkx as nx
 import pytest
 from places import ROOT
 
-ALLOWED = {
-    "cmab": {"cmab"},
-    "oracles": {"oracles", "cmab"},
-    "instances": {"instances", "oracles", "cmab"},
-}
+ALLOWED = {"cmab": {"cmab"}, "oracles": {"oracles", "cmab"}, "instances": {"instances", "oracles", "cmab"}}
 #: The command and the application of campaigns may import any package inside their functions.
 ABOVE = ("cmab.cli", "cmab.campaign.")
 FILES = {

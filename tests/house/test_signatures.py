@@ -19,12 +19,7 @@ CLASSES += [
 ]
 CLASSES += [
     *(cmab.CTS, cmab.CUCB, LLR, cmab.EpsilonGreedy, cmab.Greedy),
-    *(
-        cmab.PrimalDualCUCB,
-        cmab.GaussianCTS,
-        cmab.HierarchicalCTS,
-        cmab.ForcedExploration,
-    ),
+    *(cmab.PrimalDualCUCB, cmab.GaussianCTS, cmab.HierarchicalCTS, cmab.ForcedExploration),
     *(cmab.RarelySwitchingCUCB, cmab.Session, cmab.Context, cmab.Feedback),
 ]
 # Values that answers are made of, or errors: no user makes them.

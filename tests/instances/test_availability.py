@@ -4,43 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from cases import JOINT, ORACLES, POLICIES
+from cases import ORACLES
 
 from cmab import CUCB, ESCB, Context, Feedback, RarelySwitchingCUCB, Session
-from oracles import BruteForce, Knapsack, PartitionMatroid, TopK
+from oracles import Knapsack, TopK
 
 N_ARMS = 6
-PAIRS = [(i, j) for j in range(N_ARMS) for i in range(j)]
-
-
-def any_hit(means, arms):
-    return 1.0 - np.prod(1.0 - means[arms])
-
-
-FAMILIES = {
-    "all pairs": TopK(N_ARMS, 2),
-    "cheapest": TopK(N_ARMS, 2, sense="min"),
-    "matroid": PartitionMatroid(list("aabbba"), 1),
-    "reward": BruteForce(N_ARMS, PAIRS, reward=any_hit),
-}
-
-
-@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
-def test_no_policy_plays_what_is_not_there(case):
-    """All policies of the library understand `available`: none refuses, none chooses what is not there."""
-    only_linear = case.name in JOINT | {"ftpl", "llr"}
-    for name, oracle in FAMILIES.items():
-        if name == "reward" and only_linear:
-            continue
-        session, rng = Session(case.make(oracle), rng=0), np.random.default_rng(1)
-        for _ in range(12):
-            available = rng.random(N_ARMS) < 0.6
-            # One of each class of the partition, so that a super arm is left.
-            available[[rng.integers(2), 2 + rng.integers(3)]] = True
-            ticket = session.ask(Context(available=available))
-            assert available[ticket.super_arm].all()
-            assert oracle.is_feasible(ticket.super_arm)
-            session.tell(Feedback(ticket, (rng.random(len(ticket.super_arm)) < 0.5).astype(float)))
 
 
 # `solve_root` ------------------------------------------------------------------------------------------

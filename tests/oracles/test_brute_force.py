@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from oracles import BruteForce
 
@@ -51,22 +52,15 @@ def test_a_reward_that_is_no_sum_is_no_linear_oracle():
     assert not oracle.is_feasible(np.array([1]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, []), "at least one super arm, got none"),
-        ((3, [[0], [3]]), r"super_arms\[1\] must lie in range\(3\)"),
-        ((3, [[0, 0]]), r"super_arms\[0\] must not repeat"),
-        ((3, [[0, 1], [1, 0]]), r"must not repeat a super arm, got \[1, 0\] again at position 1"),
-        ((0, [[0]]), "n_arms must be"),
-        ((3, [5]), r"super_arms\[0\] must be a 1-D integer array"),
-    ],
+test_bad_input_is_refused = refused(
+    ((3, []), "at least one super arm, got none"),
+    ((3, [[0], [3]]), r"super_arms\[1\] must lie in range\(3\)"),
+    ((3, [[0, 0]]), r"super_arms\[0\] must not repeat"),
+    ((3, [[0, 1], [1, 0]]), r"must not repeat a super arm, got \[1, 0\] again at position 1"),
+    ((0, [[0]]), "n_arms must be"),
+    ((3, [5]), r"super_arms\[0\] must be a 1-D integer array"),
+    by=lambda arguments: BruteForce(*arguments),
 )
-def test_bad_input_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        BruteForce(*arguments)
-    with pytest.raises(ValueError, match="sense must be one of"):
-        BruteForce(3, [[0]], sense="largest")
 
 
 def test_a_reward_is_monotone_only_if_declared_and_tested():

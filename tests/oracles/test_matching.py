@@ -23,17 +23,6 @@ def random_graph(seed, bipartite=False):
     return graph if graph.number_of_edges() else nx.path_graph(4)
 
 
-def test_maximum_weight_against_networkx():
-    for seed in range(15):
-        graph = nx.gnp_random_graph(14, 0.3, seed=seed)
-        means = np.random.default_rng(seed).random(graph.number_of_edges())
-        nx.set_edge_attributes(graph, dict(zip(graph.edges, means, strict=True)), "weight")
-        other = sum(graph.edges[edge]["weight"] for edge in nx.max_weight_matching(graph))
-        for method in ("pulp", "blossom"):
-            oracle = Matching(graph, method=method)
-            assert means[oracle.solve(means, RNG)].sum() == pytest.approx(other)
-
-
 def test_capacities_of_each_node():
     graph = nx.star_graph(4)
     means = np.array([0.1, 0.4, 0.3, 0.2])

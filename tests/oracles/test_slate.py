@@ -1,39 +1,11 @@
 """Slates: shorter ones if items are missing, quotas, names of pairs, features of pairs, and campaigns."""
 
-from itertools import chain, permutations
-
 import numpy as np
 import pytest
+from refusals import refused
 
 from cmab import Context
 from oracles.lists import Slate
-
-
-def best_value(oracle, means, free):
-    """Return the value of the best slate of free items, by enumeration of all slates."""
-    k = oracle.positions
-    lists = chain.from_iterable(permutations(np.flatnonzero(free), length) for length in range(1, k + 1))
-    arms = (np.array([item * k + place for place, item in enumerate(items)]) for items in lists)
-    return max(means[some].sum() for some in arms if oracle.is_feasible(some))
-
-
-@pytest.mark.parametrize("quotas", [None, 1, {"x": 2, "y": 1}])
-def test_missing_items_shorten_the_slate(quotas):
-    """All sets of available items of five, with three positions, against enumeration."""
-    groups = None if quotas is None else list("xxxyy")
-    oracle, rng = Slate(5, 3, groups=groups, quotas=quotas), np.random.default_rng(0)
-    for number in range(1, 32):
-        free = np.array([number >> i & 1 for i in range(5)], bool)
-        means = rng.random(15)
-        slate = oracle.solve_within(means, oracle.available(free), rng)
-        assert oracle.is_feasible(slate)
-        assert set(slate // 3) <= set(np.flatnonzero(free))
-        assert np.array_equal(slate % 3, np.arange(len(slate)))
-        assert means[slate].sum() == pytest.approx(best_value(oracle, means, free))
-        if quotas is None:
-            assert len(slate) == min(free.sum(), 3)
-    with pytest.raises(ValueError, match="available must contain"):
-        oracle.solve_within(means, np.zeros(15, bool), rng)
 
 
 def test_a_large_slate_with_quotas_is_exact():
@@ -60,18 +32,13 @@ def test_pairs_have_names_and_features():
     assert Context(oracle.available([True, False]), features).parts == ("available", "features")
 
 
-@pytest.mark.parametrize(
-    ("named", "words"),
-    [
-        ({"items": [], "positions": 1}, "items must be different names"),
-        ({"items": ["a", "a"], "positions": 1}, "items must be different names"),
-        ({"items": 3, "positions": 0}, "positions must be an integer"),
-        ({"items": 2, "positions": 1, "groups": ["x", "y"]}, "must be given together"),
-        ({"items": 2, "positions": 1, "groups": ["x"], "quotas": 1}, "groups must have one entry"),
-        ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": {"z": 1}}, "quotas must be for groups"),
-        ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": 0}, "allow at least one item"),
-    ],
+test_impossible_slates_are_refused = refused(
+    ({"items": [], "positions": 1}, "items must be different names"),
+    ({"items": ["a", "a"], "positions": 1}, "items must be different names"),
+    ({"items": 3, "positions": 0}, "positions must be an integer"),
+    ({"items": 2, "positions": 1, "groups": ["x", "y"]}, "must be given together"),
+    ({"items": 2, "positions": 1, "groups": ["x"], "quotas": 1}, "groups must have one entry"),
+    ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": {"z": 1}}, "quotas must be for groups"),
+    ({"items": 2, "positions": 1, "groups": ["x", "y"], "quotas": 0}, "allow at least one item"),
+    by=lambda options: Slate(**options),
 )
-def test_impossible_slates_are_refused(named, words):
-    with pytest.raises(ValueError, match=words):
-        Slate(**named)

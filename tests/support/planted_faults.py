@@ -668,8 +668,7 @@ class FalseIntervals(Race):
 
 #: The families of oracles that do not choose two of five arms.
 FAMILIES = dict.fromkeys(
-    (Covers, GreedyDeclaredExact, TriggersTooLittle, FallingReward),
-    tuple(combinations(range(4), 2)),
+    (Covers, GreedyDeclaredExact, TriggersTooLittle, FallingReward), tuple(combinations(range(4), 2))
 )
 OTHER_ORACLES = {
     OwnChoice: lambda: PartitionMatroid([0, 0, 0, 1, 1], 1),

@@ -169,35 +169,30 @@ def lil_ucb(x):
 
 def of_clucb(x, radii, epsilon):
     """Chen et al. (2014), Algorithm 1, by listing all super arms."""
-    family = [s for s in combinations(range(x.n_arms), x.k_of_all) if x.oracle.is_feasible(np.array(s))]
+    n, sign = x.n_arms, 1 if x.oracle.sense == "max" else -1
+    size = len(x.oracle.solve(np.linspace(1, 0, n), np.random.default_rng(0)))
+    family = [s for s in combinations(range(n), size) if x.oracle.is_feasible(np.array(s))]
 
     def best(values):
-        return set(max(family, key=lambda arms: values[list(arms)].sum()))
+        return set(max(family, key=lambda arms: sign * values[list(arms)].sum()))
 
     def decide(counts, means, deviations, rounds, coin):
-        own, r = best(means), radii(counts)
-        inside = np.isin(np.arange(x.n_arms), list(own))
-        revised = np.where(inside, means - r, means + r)
+        own, r = best(means), sign * radii(counts)
+        revised = np.where(np.isin(np.arange(n), list(own)), means - r, means + r)
         rival = best(revised)
         disputed = sorted(own ^ rival)
-        gap = revised[list(rival)].sum() - revised[list(own)].sum()
-        return [max(disputed, key=lambda arm: r[arm])] if disputed else [], not disputed or gap <= epsilon
+        gap = sign * (revised[list(rival)].sum() - revised[list(own)].sum())
+        return [
+            max(disputed, key=lambda arm: abs(r[arm]))
+        ] if disputed else [], not disputed or gap <= epsilon
 
     return decide
-
-
-class Listed:
-    """An explorer of super arms, with their size."""
-
-    def __init__(self, explorer):
-        self.oracle, self.n_arms = explorer.oracle, explorer.n_arms
-        self.k_of_all = len(self.oracle.solve(np.linspace(1, 0, self.n_arms), np.random.default_rng(0)))
 
 
 def lil_clucb(x):
     """Jiang, Li and Qiao (2017), Algorithms 2 and 3: it stops when the rival is the same."""
     e, level = lil_level(x.mode, x.delta, [x.n_arms], 1)
-    return of_clucb(Listed(x), lambda counts: lil(counts, level / x.n_arms, e, x.sigma), -math.inf)
+    return of_clucb(x, lambda counts: lil(counts, level / x.n_arms, e, x.sigma), -math.inf)
 
 
 def anytime(x, counts):
@@ -207,7 +202,7 @@ def anytime(x, counts):
 
 def clucb(x):
     """Chen et al. (2014), Algorithm 1."""
-    return of_clucb(Listed(x), lambda counts: anytime(x, counts), x.epsilon)
+    return of_clucb(x, lambda counts: anytime(x, counts), x.epsilon)
 
 
 def ugape_answer(means, radii, k):
@@ -300,8 +295,8 @@ def threshold(n_pairs, delta):
 
 
 def divergence(p, q):
-    """kl(p, q) of coins."""
-    return sum(a * math.log(a / b) for a, b in [(p, q), (1 - p, 1 - q)] if a > 0)
+    """kl(p, q) of coins, infinite where q excludes what p does not."""
+    return sum(a * math.log(a / b) if b > 0 else math.inf for a, b in [(p, q), (1 - p, 1 - q)] if a > 0)
 
 
 def ratio(x, counts, means, i, j):

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from refusals import refused
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom
 
 from cmab import KLCUCB, ArmStatistics, Feedback
-from cmab.bounds.kl import kl_bounds, kl_lower, kl_rate, kl_upper
+from cmab.bounds.kl import kl_bounds, kl_lower, kl_upper
 from oracles import TopK
 
 MEANS = (1e-9, 1e-3, 0.05, 0.3, 0.5, 0.77, 0.98, 1 - 1e-6)
@@ -83,12 +82,3 @@ def test_klcucb_hands_the_roots_to_its_oracle(loglog, sense, support):
             share = min(max((stats.means[i] - low) / length, 0.0), 1.0)
             expected[i] = root_of(share, rate / stats.counts[i], end)
         assert policy.indices(stats, rng) == pytest.approx(low + length * expected, rel=0, abs=1e-8)
-
-
-test_what_is_refused = refused(
-    (lambda: kl_bounds([1.2], np.array([3]), rate=1.0), "means"),
-    (lambda: kl_bounds([0.2], np.array([3]), rate=-1.0), "rate"),
-    (lambda: kl_rate(3, 1, delta=1.0), "delta"),
-    (lambda: KLCUCB(TopK(3, 1), loglog=-1.0), "loglog must"),
-    (lambda: KLCUCB(TopK(3, 1), support=(1.0, 1.0)), "support must"),
-)

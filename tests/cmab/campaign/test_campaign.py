@@ -353,6 +353,15 @@ def test_a_name_can_be_forgotten(path):
         running.forget("zoe")
 
 
+def test_a_report_about_a_removed_arm_keeps_the_rest(path):
+    request = campaign(path).ask(names=NAMES[:2])
+    smaller = campaign(path, NAMES[1:], accept_changes=True)
+    with pytest.raises(ValueError, match="known"):
+        smaller.tell({"nobody": 1.0, NAMES[1]: 1.0}, request.number)
+    smaller.tell({NAMES[0]: 1.0, NAMES[1]: 1.0}, request.number)
+    assert smaller.state.counts.tolist() == [1] + [0] * (len(NAMES) - 2)
+
+
 def test_the_rounds_can_be_exported_and_read(path, tmp_path):
     running = campaign(path)
     play(running, 4)
@@ -366,7 +375,7 @@ def test_the_rounds_can_be_exported_and_read(path, tmp_path):
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) == len(running.history())
     with pytest.raises(ValueError, match="must end with"):
         running.export(tmp_path / "rounds.xml")
-    assert str(running.summary()) == str(campaign(path).summary())
+    assert running.summary() == campaign(path).summary()
 
 
 def test_propensities_are_stored(path):

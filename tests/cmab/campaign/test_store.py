@@ -52,13 +52,19 @@ def test_the_same_key_gives_the_same_answer(where):
     assert other.ask(key="visit 2").number == 1
     running.tell({0: 1.0}, 0, key="report 1")
     other.tell({0: 1.0}, 0, key="report 1")
+    running.correct({0: 0.0}, 0)
+    other.tell({0: 1.0}, key="report 1")
+    running.correct({0: 1.0}, 0)
     assert running.state.counts.tolist() == other.state.counts.tolist() == [1, 0, 0, 0, 0]
     with pytest.raises(errors.UsedKeyError, match="of ticket 0"):
         other.tell({0: 1.0}, 1, key="report 1")
     with pytest.raises(errors.UsedKeyError, match="the key of a report"):
         other.ask(key="report 1")
-    with pytest.raises(ValueError, match="key must be a string"):
-        other.ask(key="")
+    with pytest.raises(errors.OtherReportError):
+        other.tell({0: 0.0}, 0, key="report 1")
+    for key in ("", "a\0b"):
+        with pytest.raises(ValueError, match="key must be a string"):
+            other.ask(key=key)
 
 
 def test_requests_that_are_sent_twice_at_once_are_stored_once(where):
@@ -152,7 +158,7 @@ def test_readers_do_not_wait_for_writers(tmp_path, caplog, monkeypatch):
     for one in (running, other):
         assert one.pending == (0,)
         assert len(one.history()) == 2
-        assert one.summary().pending == 1
+        assert "pending: 1" in one.summary()
         assert one.health()["pending"] == 1
     with pytest.raises(errors.StoreTimeoutError, match="another call of this process"), running.within(0.01):
         running.cancel(0)
@@ -217,6 +223,17 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
     _, killed = contended_campaigns.contend(where, 300, tmp_path, batch=batch, kills=4)
     assert contended_campaigns.check(where, tmp_path)[0] >= 300
     assert killed >= 1
+
+
+@pytest.mark.slow
+def test_the_timeout_holds_while_another_program_locks_the_table(server):
+    running = campaign(server.url("locked"))
+    connection = running._replica.store._engine.connect()
+    with connection.execution_options(isolation_level="READ COMMITTED") as other:
+        other.exec_driver_sql("LOCK TABLE cmab_events IN EXCLUSIVE MODE")
+        with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"), running.within(0.1):
+            running.ask()
+    assert running.ask().number == 0
 
 
 @pytest.mark.slow

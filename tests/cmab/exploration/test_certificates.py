@@ -4,13 +4,7 @@ import cases
 import numpy as np
 import pytest
 
-from cmab import (
-    LUCB1,
-    BestKGLR,
-    LilRandLUCB,
-    UGapEc,
-    identify,
-)
+from cmab import LUCB1, BestKGLR, LilRandLUCB, UGapEc, identify
 from cmab.exploration.lucb import KLLUCB, LilLUCB
 from instances import BernoulliArms, GaussianArms
 

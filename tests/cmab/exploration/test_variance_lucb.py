@@ -5,8 +5,6 @@ A sound bound of level 0.1 fails in 265 of 2,000 runs with probability below 1e-
 
 import numpy as np
 import pytest
-from references_exploration import REFERENCES
-from refusals import refused
 
 from cmab import ArmStatistics, BernsteinLUCB, Feedback, identify
 from cmab.bounds import anytime_bernstein_radii
@@ -89,32 +87,3 @@ def test_arms_of_small_variance_take_fewer_samples_than_with_the_older_radius():
         identify(rule(**shape), arms, replications=3, rng=0).samples for rule in (BernsteinLUCB, UGapEcV)
     ]
     assert 3 * samples[0].mean() < samples[1].mean()
-
-
-def test_the_stop_and_the_pair_are_the_definitions():
-    """Whatever was seen, with sides of different sizes, an epsilon and another support."""
-    rng, ends = np.random.default_rng(4), []
-    rule = BernsteinLUCB(5, 2, delta=0.1, epsilon=0.3, support=(-1.0, 2.0))
-    decide = REFERENCES["bernstein_lucb"](rule)
-    for _ in range(60):
-        counts, means = np.exp(rng.uniform(3, 8, 5)).astype(np.int64), rng.uniform(-0.7, 1.7, 5)
-        state = rule.initial_state()
-        squares = counts * (means**2 + rng.uniform(0.0, 1.0, 5) * (means + 1) * (2 - means))
-        state.update(Feedback(np.arange(5), means * counts, pulls=counts, squares=squares))
-        arms, stops = decide(state.counts, state.means, state.deviations, state.rounds, 0.0)
-        ends.append(stops)
-        assert rule.can_stop(state) == stops
-        assert rule.select(state, rng).tolist() == [int(arm) for arm in arms]
-    assert 8 < sum(ends) < 52
-
-
-test_what_is_refused = refused(
-    (lambda: BernsteinLUCB(3, 1, delta=0.1, support=(0.0, 1e-300)), "support must"),
-    (lambda: anytime_bernstein_radii(ArmStatistics.empty(1), level=0.1, support=(0, 0)), "support must"),
-    (
-        lambda: identify(
-            BernsteinLUCB(2, 1, delta=0.1, support=(0.0, 0.5)), BernoulliArms([0.5, 0.2]), rng=0
-        ),
-        "support",
-    ),
-)

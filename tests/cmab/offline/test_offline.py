@@ -5,7 +5,6 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from refusals import refused
 from scipy.stats import binom
 
 from cmab import CUCB, ArmStatistics, Campaign, Feedback, clcb, read_campaign
@@ -120,15 +119,3 @@ def test_pessimism_pays_where_a_log_covers_the_best():
         row[:] = [0.85 - means[arms[0]] for arms in choices]
     mean, error = lost.mean(axis=0), lost.std(axis=0) / 20
     assert (np.diff(mean) > 3 * np.hypot(error[1:], error[:-1])).all()
-
-
-test_what_cannot_be_bounded_is_refused = refused(
-    (lambda: clcb(TopK(3, 1), ArmStatistics.empty(2)), "ArmStatistics of 3 arms"),
-    (lambda: clcb(TopK(3, 1), [0.1, 0.2, 0.3]), "ArmStatistics of 3 arms"),
-    (lambda: clcb(TopK(2, 1), ArmStatistics.empty(2), delta=0.0), "delta must"),
-    (
-        lambda: clcb(TopK(5, 1), ArmStatistics(np.ones(5, int), np.full(5, -7.0), np.zeros(5))),
-        "means must lie in support",
-    ),
-    (lambda: clcb(TopK(2, 1), ArmStatistics.empty(2), support=(1.0, 0.0)), "support"),
-)

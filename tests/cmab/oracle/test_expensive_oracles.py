@@ -5,12 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cmab import (
-    CUCB,
-    Feedback,
-    RarelySwitchingCUCB,
-    simulate,
-)
+from cmab import CUCB, Feedback, RarelySwitchingCUCB, simulate
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

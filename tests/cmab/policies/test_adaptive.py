@@ -1,13 +1,14 @@
-"""The learner to begin with: its posterior, its dispersion and its indices against independent references."""
+"""Learned priors and the learner to begin with: posteriors, dispersion and indices against references."""
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import betaln, polygamma
+from scipy.special import betaln, polygamma, softmax
 
-from cmab import CTS, AdaptiveCTS, Feedback, simulate
+from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, simulate
 from cmab.policies.adaptive import PRIOR_WEIGHTS, bounded_draw, pooled_dispersion, weight_of
 from cmab.policies.hierarchical import MEANS
 from instances import BernoulliArms, SemiBandit
@@ -19,51 +20,100 @@ B = np.outer(1.0 - np.array(MEANS), PRIOR_WEIGHTS).ravel()
 LABELS = np.array([7, 7, 7, -2, -2, -2, -2, 7, 5, 5, 5, 5])
 
 
-def played(policy, rng, rounds=60, draw=lambda arms, rng: 1.0 * (rng.random(len(arms)) < (arms + 1) / 14)):
-    """Return the state after some feedback, and the arms and outcomes of all rounds."""
-    state, arms, outcomes = policy.initial_state(), [np.empty(0, np.int64)], [np.empty(0)]
+def coins(arms, rng):
+    return 1.0 * (rng.random(len(arms)) < (arms + 1) / 14)
+
+
+def fractions(arms, rng):
+    return rng.random(len(arms)) / 4.0
+
+
+def played(policy, rng, rounds=60, draw=coins):
+    """Return the state after some feedback, and sums and numbers of the outcomes of each arm."""
+    state, m = policy.initial_state(), policy.oracle.n_arms
+    sums, counts = np.zeros(m), np.zeros(m)
     for _ in range(rounds):
-        chosen = rng.choice(policy.oracle.n_arms, 3, replace=False)
-        seen = draw(chosen, rng)
-        policy.update(state, Feedback(chosen, seen))
-        arms.append(chosen)
-        outcomes.append(seen)
-    return state, np.concatenate(arms), np.concatenate(outcomes)
+        arms = rng.choice(m, 3, replace=False)
+        seen = draw(arms, rng)
+        policy.update(state, Feedback(arms, seen))
+        sums[arms] += seen
+        counts[arms] += 1
+    return state, sums, counts
 
 
 def grid(policy, state):
     """Return the probabilities of the points of the grid, one row for each group."""
-    n_arms = policy.oracle.n_arms
-    weights = state.memory[: -3 * n_arms - 1].reshape(-1, len(A))
+    if isinstance(policy, HierarchicalCTS):
+        n_groups, n_points = policy._sizes()
+        return softmax(state.memory[: n_groups * n_points].reshape(n_groups, n_points), axis=1)
+    weights = state.memory[: -3 * policy.oracle.n_arms - 1].reshape(-1, len(A))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def posterior(won, counts):
+def posterior(won, counts, a, b):
     """Return Bayes' formula with Beta functions, for the arms of one group."""
-    logs = (betaln(A + won[:, None], B + (counts - won)[:, None]) - betaln(A, B)).sum(axis=0)
-    shares = np.exp(logs - logs.max())
-    return shares / shares.sum()
+    return softmax((betaln(a + won[:, None], b + (counts - won)[:, None]) - betaln(a, b)).sum(axis=0))
 
 
-def test_the_posterior_of_the_prior_is_bayes_formula():
-    policy = AdaptiveCTS(TopK(12, 3), LABELS)
-    state, arms, outcomes = played(policy, np.random.default_rng(0))
-    won, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
+SHARES, WEIGHTS = np.array([0.1, 0.4, 0.8]), np.array([1.0, 5.0])
+FEW = np.outer(SHARES, WEIGHTS).ravel(), np.outer(1.0 - SHARES, WEIGHTS).ravel()
+ON_FEW = HierarchicalCTS(TopK(12, 3), LABELS, means=SHARES, weights=WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("policy", "points", "draw"),
+    [(AdaptiveCTS(TopK(12, 3), LABELS), (A, B), coins), (ON_FEW, FEW, coins), (ON_FEW, FEW, fractions)],
+)
+def test_the_posterior_of_the_prior_is_bayes_formula(policy, points, draw):
+    state, sums, counts = played(policy, np.random.default_rng(0), draw=draw)
     for number, label in enumerate((-2, 5, 7)):
         own = label == LABELS
-        np.testing.assert_allclose(grid(policy, state)[number], posterior(won[own], counts[own]), rtol=1e-9)
+        expected = posterior(sums[own], counts[own], *points)
+        np.testing.assert_allclose(grid(policy, state)[number], expected, rtol=1e-9)
+
+
+def test_estimates_by_the_mean_average_the_posteriors_of_the_points():
+    policy = replace(ON_FEW, estimate="mean")
+    state, sums, counts = played(policy, np.random.default_rng(0))
+    points, (a, b) = grid(policy, state)[np.searchsorted([-2, 5, 7], LABELS)], FEW
+    means = (a + sums[:, None]) / (a + b + counts[:, None])
+    np.testing.assert_allclose(policy.indices(state, 0), (points * means).sum(axis=1), rtol=1e-12)
 
 
 def test_fractions_enter_the_prior_as_coins_of_their_mean():
     """The rounded number of successes of an arm differs from the sum of its outcomes by less than one."""
     policy = AdaptiveCTS(TopK(12, 3))
-    state, arms, outcomes = played(
-        policy, np.random.default_rng(3), draw=lambda arms, rng: rng.random(len(arms)) / 4.0
-    )
-    sums, counts = np.bincount(arms, outcomes, 12), np.bincount(arms, minlength=12)
+    state, sums, counts = played(policy, np.random.default_rng(3), draw=fractions)
     won = np.floor(sums + (np.arange(12) + 1.0) * 0.6180339887498949 % 1.0)
     assert (np.abs(won - sums) < 1.0).all() and abs((won - sums).mean()) < 0.3
-    np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts), rtol=1e-6)
+    np.testing.assert_allclose(grid(policy, state)[0], posterior(won, counts, A, B), rtol=1e-6)
+
+
+def test_the_grid_equals_an_integral_over_the_means():
+    """No conjugacy: sums over a fine mesh of each arm's mean, for three arms and two points."""
+    policy = HierarchicalCTS(TopK(3, 1), means=[0.3, 0.6], weights=[5.0])
+    state = policy.initial_state()
+    for arm, outcome in ((0, 1.0), (0, 0.0), (1, 1.0), (1, 1.0), (2, 0.0)):
+        policy.update(state, Feedback([arm], [outcome]))
+    p = (np.arange(200_000) + 0.5) / 200_000
+    likelihoods = (p * (1 - p), p**2, 1 - p)
+    weights = []
+    for mean in (0.3, 0.6):
+        prior = p ** (5 * mean - 1) * (1 - p) ** (5 * (1 - mean) - 1)
+        weights.append(np.prod([(prior * like).sum() / prior.sum() for like in likelihoods]))
+    assert grid(policy, state)[0] == pytest.approx(np.array(weights) / np.sum(weights), rel=1e-5)
+
+
+def test_one_point_is_thompson_sampling_bit_for_bit():
+    oracle = TopK(12, 3)
+    environment = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 12)), oracle)
+    plain = simulate(CTS(oracle, 0.2, prior_weight=3.0), environment, 400, replications=2, rng=1)
+    policy = HierarchicalCTS(oracle, np.arange(12) % 5, means=[0.2], weights=[3.0])
+    grouped = simulate(policy, environment, 400, replications=2, rng=1)
+    assert grouped.path == plain.path == "compiled"
+    assert np.array_equal(grouped.rewards, plain.rewards)
+    for one, other in zip(grouped.states, plain.states, strict=True):
+        assert np.array_equal(one.means, other.means) and np.array_equal(one.counters, other.counters)
 
 
 # Dispersion
@@ -185,7 +235,7 @@ def test_indices_are_those_of_the_definitions(support, groups):
 
         found = Counter()
         for rounds in (0, 1, 5, *range(30, 46), 300):
-            state, _, _ = played(policy, rng, rounds, draw)
+            state, *_ = played(policy, rng, rounds, draw)
             state.update(Feedback([], []))
             for seed in range(10):
                 expected, is_discovery = reference(policy, state, Numbers(seed))
@@ -256,10 +306,5 @@ def test_outcomes_in_a_tenth_of_the_support_are_learned_as_fast():
 
 def test_the_compiled_loop_is_taken():
     oracle = TopK(6, 2)
-    result = simulate(
-        AdaptiveCTS(oracle), SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 6)), oracle), 50, rng=0
-    )
-    assert result.path == "compiled"
-
-
-# The default learner
+    place = SemiBandit(BernoulliArms(np.linspace(0.1, 0.9, 6)), oracle)
+    assert simulate(AdaptiveCTS(oracle), place, 50, rng=0).path == "compiled"

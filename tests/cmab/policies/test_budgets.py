@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cmab import (
-    CUCB,
-    Campaign,
-    Feedback,
-    PrimalDualCUCB,
-    Session,
-    Ticket,
-    simulate,
-)
+from cmab import CUCB, Campaign, Feedback, PrimalDualCUCB, Session, Ticket, simulate
 from cmab.bounds import best_mixture
 from cmab.testing import check_policy
 from instances import BernoulliArms, BetaArms, ResourceSemiBandit

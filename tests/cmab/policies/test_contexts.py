@@ -7,20 +7,11 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from cmab import (
-    CTS,
-    CUCB,
-    ESCB,
-    LUCB1,
-    Context,
-    Greedy,
-    RarelySwitchingCUCB,
-    Session,
-)
+from cmab import CTS, CUCB, ESCB, LUCB1, Context, Greedy, RarelySwitchingCUCB, Session
 from cmab.policies.ucb import LLR
 from cmab.policy import refuse_parts
 from instances import BernoulliArms, SemiBandit
-from oracles import BruteForce, PartitionMatroid, TopK
+from oracles import BruteForce, TopK
 
 MEANS = np.array([0.2, 0.9, 0.1, 0.8, 0.3])
 ORACLE = TopK(5, k=2)
@@ -61,44 +52,8 @@ test_contexts_refuse_what_is_none = refused(
 )
 
 
-# What oracles do within what is available --------------------------------------------------------------
-
-PARTITION = PartitionMatroid(["a", "a", "b", "b", "b"], 1)
-
-
 PAIRS = [(i, j) for j in range(5) for i in range(j)]
 REWARDED = BruteForce(5, PAIRS, reward=lambda means, arms: means[arms].sum())
-
-
-@pytest.mark.parametrize(
-    "oracle",
-    [
-        BruteForce(5, PAIRS),
-        REWARDED,
-        ORACLE,
-        TopK(5, 2, sense="min"),
-        PARTITION,
-    ],
-    ids=str,
-)
-def test_solve_within_is_brute_force_within(oracle):
-    """Against all super arms of the family that are available."""
-    rng, tried = np.random.default_rng(3), 0
-    sets = [np.flatnonzero([number >> arm & 1 for arm in range(5)]) for number in range(32)]
-    sign = 1.0 if oracle.sense == "max" else -1.0
-    family = [chosen for chosen in sets if oracle.is_feasible(chosen)]
-    for _ in range(60):
-        means, available = rng.random(5), rng.random(5) < 0.7
-        left = [sign * means[chosen].sum() for chosen in family if available[chosen].all()]
-        if not left:
-            with pytest.raises(ValueError, match="available must contain a super arm of"):
-                oracle.solve_within(means, available, rng)
-            continue
-        chosen = oracle.solve_within(means, available, rng)
-        assert available[chosen].all()
-        assert sign * means[chosen].sum() == pytest.approx(max(left))
-        tried += 1
-    assert tried > 30
 
 
 # What policies do with a context -----------------------------------------------------------------------
@@ -166,6 +121,3 @@ def test_what_a_policy_does_not_understand_is_refused(policy, context, besides):
         session.ask(context)
     assert session.pending == ()
     assert session.rng.bit_generator.state == before
-
-
-# Sessions ----------------------------------------------------------------------------------------------

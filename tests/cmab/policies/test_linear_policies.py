@@ -200,23 +200,12 @@ def test_features_of_a_ticket_are_those_of_its_round():
 
 test_what_is_refused_when_they_are_made = refused(
     ({}, "dimension must be given if features are not"),
-    ({"dimension": 0}, "dimension must"),
-    ({"features": ONE_HOT, "dimension": 6.0}, "dimension must be an integer"),
     ({"dimension": 10**7}, r"dimension must be at most 16384 with 1 group\(s\), .* got 10000000"),
     ({"dimension": 10**4, "groups": range(6)}, r"dimension must be at most 6688 with 6 group\(s\)"),
     ({"features": np.ones((5, 2))}, r"features must have shape \(6, d\), got \(5, 2\)"),
-    ({"features": np.ones(6)}, r"features must have shape \(6, d\)"),
     ({"features": ONE_HOT, "dimension": 2}, r"features must have shape \(6, 2\), got \(6, 6\)"),
-    ({"features": np.full((6, 1), np.nan)}, "features must be finite, got nan"),
-    ({"features": np.full((6, 1), 1e200)}, r"features must have norms of at most norm=1, got 1e\+200"),
-    (
-        {"features": ONE_HOT * 7},
-        "got 7 of arm 0: divide all by it, or set norm=7",
-    ),
-    ({"features": [["a"]] * 6}, "features must be an array of real numbers"),
+    ({"features": ONE_HOT * 7}, "got 7 of arm 0: divide all by it, or set norm=7"),
     ({"dimension": 2, "groups": [0, 1, 3, 0, 0, 0]}, "groups must be one integer for each of 6 arms"),
-    ({"dimension": 2, "groups": [0.5] * 6}, "groups must be one integer"),
     ({"dimension": 2, "support": None}, "sigma must be given if support is None"),
-    ({"dimension": 2, "radius": -1.0}, "radius must"),
     by=lambda arguments: C2UCB(ORACLE, **arguments),
 )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from refusals import refused
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -59,10 +58,3 @@ def test_indices_are_means_under_one_draw():
     indices = policy.indices(policy.initial_state(), features, np.random.default_rng(7))
     z = np.random.default_rng(7).standard_normal(2)
     assert indices == pytest.approx(expit(features @ ([1.0, -2.0] + 0.5 * z / 2.0)))
-
-
-test_what_is_refused = refused(
-    ({"prior_mean": [0.0]}, "prior_mean must be a 1-D array of length 2"),
-    ({"prior_mean": np.nan}, "prior_mean must"),
-    by=lambda arguments: LogisticTS(TopK(3, k=1), dimension=2, **arguments),
-)

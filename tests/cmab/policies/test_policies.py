@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from refusals import refused
 from scipy.stats import beta, kstest
 
 from cmab import (
@@ -165,13 +164,3 @@ def test_the_clairvoyant_has_no_regret(sense):
     environment = SemiBandit(BernoulliArms(MEANS), oracle)
     regret = simulate(Clairvoyant(oracle, MEANS), environment, 200, replications=2, rng=0).regret
     assert np.allclose(regret, 0.0)
-
-
-test_bad_parameters_are_refused = refused(
-    (lambda o: CTS(o, 0.0, prior_weight=1.0), "prior_mean"),
-    (lambda o: CTS(o, [0.5, 0.5], prior_weight=1.0), "length 3"),
-    (lambda o: CTS(o, 0.5, prior_weight=0.0), "prior_weight"),
-    (lambda o: Greedy(o, prior_mean=0.5), "together"),
-    (lambda o: Clairvoyant(o, [0.5]), "length 3"),
-    by=lambda make: make(TopK(3, 1)),
-)

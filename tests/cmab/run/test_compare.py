@@ -86,17 +86,6 @@ def test_rows_rank_by_regret_with_scipys_intervals(found):
         np.testing.assert_allclose((row["regret, from"], row["regret, to"]), ends)
 
 
-def test_the_table_aligns_and_names_the_best(found):
-    lines = str(found).splitlines()
-    assert repr(found.table()) == str(found)
-    assert lines[0].startswith("After round 200: means of 8 replications on SemiBandit(")
-    table = lines[2:-2]
-    assert [line.split("  ")[0] for line in table[1:]] == [row["learner"] for row in found.rows()]
-    end = table[0].index("regret") + len("regret")
-    assert all(line[end - 1].isdigit() and line[end] == " " for line in table[1:])
-    assert lines[-1].startswith(f"Best: {found.best}.")
-
-
 def test_one_replication_tests_nothing():
     found = compare(
         {"a": CUCB(ORACLE), "b": RandomPolicy(ORACLE)}, ENVIRONMENT, horizon=50, rng=0, replications=1
@@ -192,35 +181,14 @@ def test_explorers_are_those_of_identify():
 
 
 test_refusals_name_the_learner = refused(
-    ({}, {"horizon": 5}, "learners must have at least one entry, got none"),
     ([CUCB(ORACLE)], {"horizon": 5}, "learners must be a mapping such as"),
-    ({1: CUCB(ORACLE)}, {"horizon": 5}, "learners must have non-empty strings as names, got 1"),
     ({" ": CUCB(ORACLE)}, {"horizon": 5}, "learners must have non-empty strings as names"),
     ({"a": CUCB}, {"horizon": 5}, r"learners\['a'\]: policy must be"),
-    (
-        {"a": CUCB(TopK(6, 2))},
-        {"horizon": 5},
-        r"learners\['a'\]: .* the same number of base arms, got 6 and 5",
-    ),
-    (
-        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))},
-        {"horizon": 5},
-        r"learners\['b'\]: policy.oracle must return super arms",
-    ),
-    (
-        {"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))},
-        {"horizon": 5},
-        "oracles with the same sense, got",
-    ),
+    ({"a": CUCB(TopK(6, 2))}, {"horizon": 5}, r"learners\['a'\]: .* the same number of base arms"),
+    ({"a": CUCB(ORACLE), "b": CUCB(TopK(5, 3))}, {"horizon": 5}, r"learners\['b'\]: .* super arms"),
+    ({"a": CUCB(ORACLE), "b": CUCB(TopK(5, 2, sense="min"))}, {"horizon": 5}, "oracles with the same sense"),
     ({"a": CUCB(ORACLE)}, {}, "pass the horizon for policies"),
-    ({"a": CUCB(ORACLE)}, {"horizon": 0}, "horizon must be"),
-    ({"a": CUCB(ORACLE)}, {"horizon": 5, "replications": 0}, "replications must be"),
-    (
-        {"a": CUCB(ORACLE)},
-        {"horizon": 5, "max_samples": 5},
-        "max_samples must be omitted if horizon is given",
-    ),
-    ({"a": LUCB1(5, 2, delta=0.1)}, {"horizon": 5}, r"learners\['a'\]: policy must have an oracle"),
+    ({"a": CUCB(ORACLE)}, {"horizon": 5, "max_samples": 5}, "max_samples must be omitted"),
     ({"a": LUCB1(5, 2, delta=0.1)}, {"checkpoints": [1]}, "checkpoints must be omitted without a horizon"),
     by=lambda learners, settings: compare(learners, ENVIRONMENT, rng=0, **settings),
     error=(TypeError, ValueError),

@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES, assert_same_state, rows
+from cases import ORACLES, POLICIES, PlainBandit, assert_same_state, rows
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
@@ -37,13 +37,6 @@ class PlainTopK(TopK):
 
     def solve(self, means, rng):
         return super().solve(means, rng)
-
-
-class PlainBandit(SemiBandit):
-    """The same rounds, through Python only."""
-
-    def kernel(self):
-        return None
 
 
 def all_paths(make_policy, arms, sense="max", k=4, **settings):
@@ -147,12 +140,8 @@ def test_an_overridden_rule_is_not_fused_away():
     assert not compiled_run(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle))
     assert compiled_run(CUCB(PlainTopK(30, 4)), SemiBandit(ARMS["bernoulli"], oracle)).oracle is None
     assert not compiled_run(CUCB(oracle), SemiBandit(Observed(MEANS), oracle))
-    assert simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0].tolist() == [
-        26,
-        27,
-        28,
-        29,
-    ]
+    chosen = simulate(Mine(oracle), SemiBandit(ARMS["bernoulli"], oracle), 3, rng=0).super_arms[0]
+    assert chosen.tolist() == [26, 27, 28, 29]
 
 
 def test_normal_quantiles_match_scipy():

@@ -4,16 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from cmab import (
-    CUCB,
-    LUCB1,
-    BernsteinLUCB,
-    BestKGLR,
-    LUCBPlusPlus,
-    UGapEc,
-    identify,
-    plan,
-)
+from cmab import CUCB, LUCB1, BernsteinLUCB, BestKGLR, LUCBPlusPlus, UGapEc, identify, plan
 from cmab.bounds.samples import least_best_k_samples
 from cmab.exploration.rejects import SuccessiveRejects
 from instances import BernoulliArms, BetaArms, EmpiricalArms, GaussianArms

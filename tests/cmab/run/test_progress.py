@@ -1,34 +1,18 @@
 """A bar of progress appears on a terminal after a second, unless it is not wanted."""
 
+import io
+
 import pytest
 
 from cmab.run.workers import progress_bar
-
-
-class Terminal:
-    """A stream that claims to be a terminal."""
-
-    closed = False
-
-    def __init__(self):
-        self.text = ""
-
-    def isatty(self):
-        return True
-
-    def flush(self):
-        pass
-
-    def write(self, text):
-        self.text += text
-        return len(text)
 
 
 @pytest.mark.parametrize(
     ("quiet", "seconds", "shown"), [("", 2.0, True), ("", 0.1, False), ("1", 2.0, False)]
 )
 def test_progress_from_a_second_on(quiet, seconds, shown, monkeypatch):
-    terminal, clock = Terminal(), [0.0]
+    terminal, clock = io.StringIO(), [0.0]
+    terminal.isatty = lambda: True
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("CMAB_QUIET", quiet)
     monkeypatch.setattr("tqdm.std.time", lambda: clock[0])
@@ -37,4 +21,4 @@ def test_progress_from_a_second_on(quiet, seconds, shown, monkeypatch):
             clock[0] += seconds
             if bar is not None:
                 bar.update()
-    assert ("rounds" in terminal.text) == shown
+    assert ("rounds" in terminal.getvalue()) == shown

@@ -182,12 +182,9 @@ class Logged(CUCB):
 def test_feedback_arrives_when_it_is_due(named, due):
     Logged.log.clear()
     told = simulate(Logged(ORACLE), PLACE, 22, rng=0, **named)
-    rounds, found = 0, []
-    for entry in Logged.log:
-        if entry == "played":
-            rounds += 1
-        else:
-            found.append((rounds, entry))
+    found = [
+        (Logged.log[:i].count("played"), entry) for i, entry in enumerate(Logged.log) if entry != "played"
+    ]
     expected = sorted((due(t), t) for t in range(1, 23) if due(t) <= 22)
     assert found == expected
     assert told.states[0].rounds == len(expected)

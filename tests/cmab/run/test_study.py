@@ -130,10 +130,7 @@ def test_trials_may_be_any_function(tmp_path):
         ({"learners": {}}, "either instances and learners, or trials"),
         ({"replications": 0}, "replications must be"),
         ({"horizon": 0}, "horizon must be"),
-        (
-            {"learners": {"a": CUCB(ENVIRONMENT.oracle)}},
-            r"learners\.a must be a class, .* got CUCB",
-        ),
+        ({"learners": {"a": CUCB(ENVIRONMENT.oracle)}}, r"learners\.a must be a class, .* got CUCB"),
         (
             {"learners": {"a": {"class": CUCB, "prior": lambda: 0}}},
             r"learners\.a\.prior must be a plain value",

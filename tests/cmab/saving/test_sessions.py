@@ -7,13 +7,47 @@ import threading
 
 import numpy as np
 import pytest
-from cases import ORACLES
+from cases import EXPLORERS, GROWING, JOINT, ORACLES, POLICIES
 from refusals import refused
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, Session, simulate
+from cmab.explorer import Explorer
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
-from tests.cmab.test_archive import LEARNERS, answer, played
+
+FAMILIES = {case.name: case for case in ORACLES if case.name in ("top_k", "influence")}
+LINEAR_ONLY = JOINT | {"ftpl", "llr"}
+LEARNERS = {
+    f"{case.name}-{family}": (lambda case=case, family=family: case.make(FAMILIES[family].make()))
+    for case in POLICIES
+    for family in FAMILIES
+    if family == "top_k" or case.name not in LINEAR_ONLY
+} | {case.name: case.make for case in EXPLORERS}
+LEARNERS |= {case.name: (lambda case=case: case.make(case.family(6, 2))) for case in GROWING}
+
+
+def answer(session, ticket, rng):
+    """Return feedback of some outcomes to a ticket."""
+    if isinstance(session.policy, Explorer):
+        sums = rng.binomial(ticket.pulls, 0.4, len(ticket)).astype(float)
+        if ticket.pulls == 1:
+            return Feedback(ticket, sums)
+        return Feedback(ticket, sums, pulls=np.full(len(ticket), ticket.pulls), squares=sums)
+    arms = session.policy.oracle.triggered_arms(ticket.super_arm)
+    return Feedback(arms, rng.integers(0, 2, len(arms)) * (session.support or (0, 1.0))[1], reward=1.0)
+
+
+def played(session, rounds, seed=5):
+    """Play on and return what was asked for."""
+    rng, asked = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        if session.is_done:
+            break
+        ticket = session.ask()
+        asked.append((ticket.number, ticket.super_arm.tolist(), ticket.pulls))
+        session.tell(answer(session, ticket, rng), ticket)
+    return asked
+
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -174,6 +208,24 @@ def test_a_wider_support_may_be_declared():
     free = Session(CUCB(TopK(3, 2)), rng=0, support=(-np.inf, np.inf))
     free.tell(told, free.ask())
     assert free.state.means[1] == 1.3
+
+
+def sums(ticket, pulls):
+    n = len(ticket.super_arm)
+    outcomes, squares = np.full(n, 0.5 * pulls), np.full(n, 0.4 * pulls)
+    return Feedback(ticket.super_arm, outcomes, pulls=np.full(n, pulls), squares=squares, reward=0.5 * n)
+
+
+@pytest.mark.parametrize("case", POLICIES, ids=lambda case: case.name)
+def test_policies_of_this_library_learn_sums_or_reject_them(case):
+    session = Session(case.make(TopK(6, 2)), rng=0)
+    ticket = session.ask()
+    try:
+        session.tell(sums(ticket, 3), ticket)
+    except ValueError as error:
+        assert "feedback.pulls must be None" in str(error)
+        n = len(ticket.super_arm)
+        session.tell(Feedback(ticket.super_arm, np.full(n, 0.5), reward=0.5 * n), ticket)
 
 
 # Threads ---------------------------------------------------------------------------------------------------

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from cmab import CUCB, Environment, Feedback, LinearOracle, round_key
-from cmab.testing import (
-    ConformanceError,
-    check_environment,
-    check_oracle,
-    checks,
-    parametrize_with_checks,
-)
+from cmab.testing import ConformanceError, check_environment, check_oracle, checks, parametrize_with_checks
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
 

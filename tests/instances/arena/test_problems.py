@@ -5,12 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cmab import simulate
 from cmab.run.arena import CannotPlay, play
-from cmab.testing import check_environment
-from instances import SemiBandit
 from instances.arena import ENTRIES, PROBLEMS, ShrunkCoins
-from oracles import TopK
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -89,28 +85,3 @@ def test_moments_of_shrunk_coins(spread, coupling):
     covariances = np.cov(outcomes.T) - np.diag(variances)
     wanted = (scale * spread) ** 2 * (both - np.diag(np.diag(both)))
     assert np.abs(covariances - wanted).max() <= error
-
-
-@pytest.mark.slow
-def test_shrunk_coins_pass_the_checks_of_environments():
-    oracle = TopK(4, 2)
-    arms = ShrunkCoins([0.2, 0.4, 0.6, 0.9], spread=[1.0, 0.5, 0.2, 0.0], coupling=0.5)
-    check_environment(SemiBandit(arms, oracle), super_arms=[(0, 1), (2, 3)])
-
-
-def test_compiled_and_python_loops_agree():
-    """The compiled arms give the outcomes of the Python ones, bit for bit."""
-    from cmab import CTS
-
-    class Plain(ShrunkCoins):
-        def kernel(self):
-            return None
-
-    for settings in ({"coupling": 0.4, "spread": 0.3}, {"scale": 0.2}):
-        results = []
-        for kind in (ShrunkCoins, Plain):
-            oracle = TopK(6, 2)
-            environment = SemiBandit(kind(np.linspace(0.1, 0.9, 6), **settings), oracle)
-            results.append(simulate(CTS(oracle), environment, 300, replications=2, rng=3))
-        assert np.array_equal(results[0].rewards, results[1].rewards)
-        assert np.array_equal(results[0].expected_rewards, results[1].expected_rewards)

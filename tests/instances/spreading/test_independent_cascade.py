@@ -2,17 +2,14 @@
 
 import math
 import pickle
-from itertools import combinations
 
 import numpy as np
-import pytest
 from refusals import refused
 
-from cmab import CUCB, simulate
 from cmab.compiled import keyed_uniform
 from cmab.environment import round_key
 from instances import IndependentCascade
-from oracles import DirectedGraph, InfluenceMaximization
+from oracles import DirectedGraph
 from oracles.influence.spread import exact_spread
 
 
@@ -51,17 +48,6 @@ def test_play_against_a_slow_reference_with_the_same_coins():
         assert dict(zip(feedback.arms.tolist(), feedback.outcomes.tolist(), strict=True)) == observed
 
 
-def test_feedback_is_what_the_clusters_promise():
-    """All out-edges of a node are seen together, so statistics with shared counters accept every round."""
-    rng = np.random.default_rng(2)
-    environment = random_environment(rng)
-    oracle = InfluenceMaximization(environment.graph, 2)
-    result = simulate(CUCB(oracle), environment, 30, rng=0)
-    counts = result.states[0].counts
-    assert counts.shape == (40,)
-    assert counts.max() > 0
-
-
 def test_expected_reward_from_the_pool_agrees_with_enumeration():
     """40 comparisons at 5.5 standard errors, below 1e-5 in all."""
     rng = np.random.default_rng(3)
@@ -77,28 +63,6 @@ def test_expected_reward_from_the_pool_agrees_with_enumeration():
             share, certain = len(hit) / n_sets, reverse.certain[np.unique(reverse.component[seeds])].sum()
             error = reverse.total_weight * math.sqrt(max(share * (1 - share), 1e-9) / n_sets)
             assert abs(certain + reverse.total_weight * share - value) <= 5.5 * error
-
-
-def test_batches_of_cascades_have_honest_errors():
-    """Against enumeration: 20 comparisons at 5.5 standard errors, below 1e-6 in all."""
-    rng = np.random.default_rng(9)
-    for _ in range(20):
-        environment = random_environment(rng, n=8, arcs=14)
-        seeds = rng.choice(8, 2, replace=False)
-        mean, error = environment.spread(seeds, 4000, rng)
-        assert abs(mean - environment.expected_reward(seeds)) <= 5.5 * error + 1e-9
-    with pytest.raises(ValueError, match="cascades"):
-        environment.spread(seeds, 1, rng)
-    one, two = (environment.spread(seeds, 5000, np.random.default_rng(1), threads=n) for n in (1, 2))
-    assert one == two
-
-
-def test_optimum_by_enumeration():
-    rng = np.random.default_rng(5)
-    environment = random_environment(rng, n=7, arcs=12, k=2)
-    assert environment.optimum_is_exact
-    values = [environment.expected_reward(np.array(seeds)) for seeds in combinations(range(7), 2)]
-    assert environment.optimum == max(values)
 
 
 def test_pickling_leaves_the_pool_behind_and_draws_it_again():

@@ -7,6 +7,7 @@ import pytest
 
 from instances import IndependentCascade, LinearThreshold, weighted_cascade
 from oracles import DirectedGraph
+from oracles.influence.spread import estimated_spread, threshold_spread
 
 
 def network(rng, n=300, arcs=1500):
@@ -41,15 +42,15 @@ def test_mean_spread_agrees_with_cynetdiff(values):
     p = np.full(graph.n_arcs, 0.15) if values == "constant" else weighted_cascade(graph)
     starts, edges, chances = out_rows(graph, p)
     if values == "threshold":
-        ours = LinearThreshold(graph, p)
+        ours, estimate = LinearThreshold(graph, p), threshold_spread
         theirs = models.LinearThresholdModel(starts, edges, influence=chances)
     else:
-        ours = IndependentCascade(graph, p)
+        ours, estimate = IndependentCascade(graph, p), estimated_spread
         theirs = models.IndependentCascadeModel(starts, edges, activation_probs=chances)
     for size in (1, 5, 20):
         seeds = rng.choice(graph.n_nodes, size, replace=False)
         wanted, their_error = their_spread(theirs, seeds)
-        mean, error = ours.spread(seeds, 4000, rng)
+        mean, error = estimate(graph, p, seeds, 4000, key=size)
         assert abs(mean - wanted) <= 5.5 * math.hypot(error, their_error)
         played = np.array([ours.play(seeds, rng).reward for _ in range(2000)])
         error = math.hypot(played.std() / math.sqrt(2000), their_error)

@@ -3,19 +3,15 @@
 import re
 
 import networkx as nx
-import numpy as np
 import pytest
 from cases import JOINT, POLICIES, assert_same_state
 
 from cmab import (
-    CUCB,
     ArmStatistics,
     Campaign,
     HierarchicalCTS,
     read_campaign,
-    simulate,
 )
-from instances import IndependentCascade
 from oracles import DegreeHeuristic, InfluenceMaximization
 
 TIES = [
@@ -87,9 +83,9 @@ def counted(running, told):
     seen = {tie: [each[tie] for each in told if tie in each] for tie in TIES}
     expected = {tie: (len(each), sum(each) / len(each)) for tie, each in seen.items() if each}
     summary = running.summary()
-    found = {arm.name: (arm.seen, arm.mean) for arm in summary.learned}
-    assert found == {tie: (n, pytest.approx(mean)) for tie, (n, mean) in expected.items()}
-    assert f"{len(expected)} of {len(TIES)} ties seen" in str(summary)
+    assert f"{len(expected)} of {len(TIES)} ties seen" in summary
+    for (one, other), (n, mean) in expected.items():
+        assert f"  {one} – {other}  mean {mean:.3f}, seen {n}" in summary
     log = read_campaign(running.address)
     rows = [row for row in log.rows() if row["outcome"] is not None]
     assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
@@ -99,25 +95,6 @@ def counted(running, told):
     if type(state) is ArmStatistics and running.policy.learns:
         counts = dict(zip(running.policy.oracle._arm_labels(), state.counts.tolist(), strict=True))
         assert counts == {tie: len(each) for tie, each in seen.items()}
-
-
-@pytest.mark.parametrize("kind", ["edge", "node", "credit"])
-def test_any_feedback_of_a_cascade_is_learned_from(kind):
-    """Counts are those of what the environment showed, on the path of compiled rounds and in Python."""
-    oracle = DegreeHeuristic(FRIENDS, k=2)
-    place = IndependentCascade(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
-    shown = np.zeros(len(TIES), int)
-    play = place.play
-
-    class Counting(IndependentCascade):
-        def play(self, super_arm, rng):
-            feedback = play(super_arm, rng)
-            np.add.at(shown, feedback.arms, 1)
-            return feedback
-
-    counting = Counting(FRIENDS, 0.5, feedback=kind, n_rr_sets=100)
-    states = [simulate(CUCB(oracle), world, 40, rng=0).states[0] for world in (counting, place)]
-    assert states[0].counts.tolist() == states[1].counts.tolist() == shown.tolist()
 
 
 # What is missing in the network -----------------------------------------------------------------------------
@@ -151,4 +128,4 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
         Campaign(HierarchicalCTS(later), path)
     running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
     running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
-    assert {arm.name: arm.mean for arm in running.summary().learned}[new[0]] == 1.0
+    assert f"{new[0][0]} – nina  mean 1.000" in running.summary()

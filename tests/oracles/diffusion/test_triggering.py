@@ -12,7 +12,6 @@ from oracles import (
     TriggeringInfluence,
     TriggeringModel,
 )
-from oracles.influence.search import Search
 from oracles.influence.sets import SetCollection
 
 N = 6
@@ -122,15 +121,3 @@ def test_sets_do_not_depend_on_who_draws_them():
         pieces.grow(size)
     assert np.array_equal(whole.ends, pieces.ends)
     assert np.array_equal(whole.pool, pieces.pool)
-
-
-def test_threads_do_not_change_the_answer():
-    graph, means = random_problem(np.random.default_rng(2))
-    one, two = (
-        TriggeringInfluence(
-            graph, triggering=AllOrNone(), k=2, search=Search(first_rr_sets=4096, threads=n)
-        ).solve_certified(means, np.random.default_rng(3))
-        for n in (1, 2)
-    )
-    assert one.seeds.tolist() == two.seeds.tolist()
-    assert (one.spread, one.rr_sets) == (two.spread, two.rr_sets)

@@ -1,7 +1,7 @@
 """The influence oracle against enumeration, slow references and its own certificate."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
+from instances import weighted_cascade
 from oracles import (
     BudgetedInfluence,
     DegreeHeuristic,
@@ -17,9 +18,10 @@ from oracles import (
     InfluenceMaximization,
     MonteCarloGreedy,
 )
-from oracles.influence.certificate import lower_bound, upper_bound
+from oracles.influence.certificate import log_binomial, lower_bound, upper_bound
+from oracles.influence.search import Search
 from oracles.influence.sets import ReverseGraph, SetCollection
-from oracles.influence.spread import estimated_spread, exact_spread, threshold_spread
+from oracles.influence.spread import estimated_spread, exact_spread
 
 
 def random_graph(rng, n=6, arcs=9):
@@ -59,11 +61,6 @@ def test_enumeration_against_live_edge_graphs(seed):
     means = random_means(rng, 6, 4)
     seeds = rng.choice(5, 2, replace=False)
     assert exact_spread(graph, means, seeds) == pytest.approx(reference_spread(graph, means, seeds))
-
-
-def share_hit(sets, components):
-    owner = np.repeat(np.arange(sets.n_sets), np.diff(sets.ends))
-    return len(np.unique(owner[np.isin(sets.pool[: sets.ends[-1]], components)])) / sets.n_sets
 
 
 def test_sets_do_not_depend_on_how_they_are_drawn():
@@ -164,52 +161,7 @@ def test_estimated_spread_agrees_with_enumeration():
         assert abs(mean - exact_spread(graph, means, seeds)) <= 5.5 * error + 1e-9
         raised = np.minimum(1.0, means + 0.1 * rng.random(graph.n_arcs))
         assert estimated_spread(graph, raised, seeds, 4000)[0] >= mean
-
-
-def threshold_reference(graph, means, seeds):
-    """Expected spread under linear thresholds: every node has at most one live arc into it."""
-    choices = []
-    for v in range(graph.n_nodes):
-        arcs = np.flatnonzero(graph.heads == v)
-        options = [(int(graph.tails[a]), means[a]) for a in arcs]
-        choices.append([*options, (None, 1 - means[arcs].sum())])
-    total = 0.0
-    for picks in product(*choices):
-        chance = math.prod(p for _, p in picks)
-        active = set(seeds)
-        for _ in range(graph.n_nodes):
-            active |= {v for v, (u, _) in enumerate(picks) if u in active}
-        total += chance * len(active)
-    return total
-
-
-def test_linear_thresholds():
-    """Walks, cascades by thresholds and enumeration agree: 60 comparisons at 5.6 standard errors, 2e-6."""
-    rng = np.random.default_rng(13)
-    for trial in range(15):
-        graph = random_graph(rng, n=5, arcs=8)
-        shares = rng.random(8)
-        shares /= np.bincount(graph.heads, shares, 5)[graph.heads]
-        means = shares * rng.choice([0.3, 0.7, 1.0], 5)[graph.heads]
-        reverse = ReverseGraph.of(graph, means, model="lt", contract=bool(trial % 2))
-        sets = SetCollection(reverse, trial)
-        sets.grow(20_000)
-        for size in (1, 2):
-            seeds = rng.choice(5, size, replace=False)
-            wanted = threshold_reference(graph, means, seeds.tolist())
-            share = share_hit(sets, np.unique(reverse.component[seeds]))
-            error = 5 * math.sqrt(max(share * (1 - share), 1e-9) / 20_000)
-            assert abs(5 * share - wanted) <= 5.6 * error + 1e-6
-            mean, deviation = threshold_spread(graph, means, seeds, 5000)
-            assert abs(mean - wanted) <= 5.6 * deviation + 1e-6
-        oracle = InfluenceMaximization(graph, 2, epsilon=0.2, model="lt")
-        value = threshold_reference(graph, means, oracle.solve(means, rng).tolist())
-        best = max(threshold_reference(graph, means, s) for s in combinations(range(5), 2))
-        assert value >= oracle.alpha * best
-    with pytest.raises(ValueError, match="sum to at most 1"):
-        oracle.solve(np.ones(8), rng)
-    with pytest.raises(ValueError, match="model"):
-        InfluenceMaximization(graph, 2, model="sir")
+        assert estimated_spread(graph, means, seeds, 4000, threads=2) == (mean, error)
 
 
 def reference_degrees(graph, means, k, rule):
@@ -282,7 +234,40 @@ def test_budgets_against_enumeration(weighted):
     assert failures <= 20
 
 
-test_budgets_refuse = refused(
-    ({"costs": [1.0], "budget": 1.0}, "costs|candidates"),
-    by=lambda arguments: BudgetedInfluence(DirectedGraph.from_edges([0], [1]), **arguments),
+def tailed(n=1000, arcs=4000):
+    """Some nodes have many arcs out, most hardly any."""
+    rng = np.random.default_rng(0)
+    tails = np.minimum(rng.pareto(1.0, arcs) * 20, n - 1).astype(np.int64)
+    graph = DirectedGraph.from_edges(tails, (tails + rng.integers(1, n, arcs)) % n, n_nodes=n)
+    return graph, weighted_cascade(graph)
+
+
+def test_seeds_meet_as_many_sets_as_their_quality_asks_for():
+    """Sets that chose meet them more often than others, hardly twice as often here."""
+    graph, means = tailed()
+    oracle = InfluenceMaximization(graph, 20, search=Search(quality=2.0))
+    answer = oracle.solve_certified(means, np.random.default_rng(0))
+    met = answer.rr_sets / 1.25 * answer.spread / graph.n_nodes
+    assert met >= 0.5 * 2.0 * 15.0 * log_binomial(graph.n_nodes, 20)
+    assert answer.ratio > oracle.alpha + 0.05
+
+
+def test_the_one_way_to_the_targets_is_found():
+    """Over two arcs, of which the second has a small probability: the schedule needs some floor."""
+    graph = DirectedGraph.from_edges([0, 1, 2, 3], [2, 3, 4, 4], n_nodes=5)
+    options = {"node_weights": [0, 0, 0, 0, 5.0], "epsilon": 0.2}
+    by_cost = BudgetedInfluence(graph, [1.0, 1.0, 9.0, 9.0, 9.0], budget=1.0, **options)
+    for oracle in (InfluenceMaximization(graph, 1, candidates=[0, 1], **options), by_cost):
+        means = np.array([0.9, 0.1, 0.01, 0.01])
+        answer = oracle.solve_certified(means, np.random.default_rng(0))
+        assert answer.seeds.tolist() == [0]
+        assert answer.certified
+        assert answer.spread == pytest.approx(0.045, rel=0.3)
+
+
+PAIR = DirectedGraph.from_edges([0, 1], [2, 2])
+test_bad_input_is_refused = refused(
+    (lambda: BudgetedInfluence(PAIR, costs=[1.0], budget=1.0), "costs|candidates"),
+    (lambda: InfluenceMaximization(PAIR, 1, model="lt").solve(np.ones(2), 0), "sum to at most 1"),
+    (lambda: InfluenceMaximization(PAIR, 1, model="sir"), "model"),
 )

@@ -1,14 +1,12 @@
 """Oracles of influence choose among the available nodes alone, with the guarantee that they declare."""
 
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
 from cases import INFLUENCE
 
 from oracles import BudgetedInfluence, DegreeHeuristic, DirectedGraph, InfluenceMaximization, MonteCarloGreedy
-from oracles.influence.spread import exact_spread, exact_threshold_spread
 
 DELTA = 1e-7  # of 27 calls in all: false alarms below 3e-6
 N = 7
@@ -28,19 +26,6 @@ def problem(seed):
     available = np.ones(N, bool)
     available[rng.choice(N, 2, replace=False)] = False
     return graph, means, available
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("make", "model"), CERTIFIED)
-def test_the_best_of_what_is_available_by_enumeration(make, model, seed):
-    graph, means, available = problem(seed)
-    oracle = make(graph, 2, epsilon=0.2, delta=DELTA)
-    answer = oracle.solve_within(means, available, np.random.default_rng(seed))
-    assert available[answer].all()
-    assert oracle.is_feasible(answer)
-    worth = partial(exact_threshold_spread if model == "lt" else exact_spread, graph, means)
-    best = max(worth(np.array(pair)) for pair in combinations(np.flatnonzero(available), 2))
-    assert worth(answer) >= oracle.alpha * best * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(

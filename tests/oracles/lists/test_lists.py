@@ -17,21 +17,6 @@ RNG = np.random.default_rng
 REWARDS = ("disjunctive", "conjunctive")
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_lists_are_sorted_as_python_sorts(seed):
-    rng = RNG(seed)
-    m = int(rng.integers(1, 60))
-    k = int(rng.integers(1, m + 1))
-    # Few different values: ties everywhere.
-    means = rng.choice([-1.0, 0.0, 0.25, 0.5, 1e300], m)
-    wanted = sorted(range(m), key=lambda arm: (-means[arm], arm))
-    assert RankedTopK(m, k).solve(means, rng).tolist() == wanted[:k]
-    free = rng.random(m) < 0.7
-    if free.sum() >= k:
-        left = [arm for arm in wanted if free[arm]]
-        assert RankedTopK(m, k).solve_within(means, free, rng).tolist() == left[:k]
-
-
 def user(chosen, coins, reward):
     """A user who goes through a list, in plain Python: what he saw, and what it was worth."""
     seen = []

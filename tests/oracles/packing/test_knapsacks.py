@@ -1,9 +1,8 @@
 """Knapsacks and assignments: enumeration, exact integers, limits, and refusals."""
 
-from itertools import chain, combinations, product
-
 import numpy as np
 import pytest
+from cases import subsets
 from refusals import refused
 
 from oracles import GeneralizedAssignment, Knapsack, MultidimensionalKnapsack, SolverError
@@ -45,15 +44,6 @@ def test_giving_up_is_told(monkeypatch):
     assert answer.ratio > 0.99
 
 
-def sets_of(weights, rooms):
-    """Return the feasible sets of a multidimensional knapsack."""
-    exact = weights.tolist()
-    for mask in product((0, 1), repeat=weights.shape[1]):
-        sums = [sum(w for w, bit in zip(row, mask, strict=True) if bit) for row in exact]
-        if all(used <= room for used, room in zip(sums, rooms, strict=True)):
-            yield tuple(np.flatnonzero(mask).tolist())
-
-
 @pytest.mark.parametrize("size", [10**5, 10**6, 10**7, 10**9, 10**12, 2**53])
 def test_a_heavy_arm_leaves_no_room(size):
     """The capacity has no room for one unit more, although solvers compare sums with tolerances."""
@@ -72,47 +62,6 @@ test_integers_that_are_not_exact_are_refused = refused(
     (lambda: Knapsack([2**53 + 1, 1], 5), "weights must be at most 2"),
     (lambda: Knapsack([1, 1], 10**19), "capacity must be at most 2"),
 )
-
-
-def mixed(rng, n):
-    """Return weights of all sizes up to 2^53 and a capacity near 2^53 that some sets fill."""
-    weights = [int(rng.integers(0, 2 ** int(bits))) + 1 for bits in rng.integers(0, 53, n)]
-    weights[0], weights[1] = 2**53 - int(rng.integers(0, 3)), 2**52 + int(rng.integers(-1, 2))
-    chosen = rng.random(n) < 0.5
-    part = sum(weight for weight, bit in zip(weights, chosen, strict=True) if bit)
-    return weights, int(min(max(part + rng.integers(-1, 2), 1), 2**53))
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("limit", [None, 0])
-def test_knapsacks_of_all_sizes_at_once_by_enumeration(seed, limit):
-    rng = RNG(seed)
-    for n in (2, 7, 11):
-        weights, room = mixed(rng, n)
-        family = list(sets_of(np.array([weights]), [room]))
-        oracle = Knapsack(weights, room, time_limit=limit, on_limit="best")
-        assert oracle.max_size == max(map(len, family))
-        for means in (rng.random(n), np.array(weights) / 2**53, np.ones(n), rng.random(n) - 0.3):
-            best = max(means[list(arms)].sum() for arms in family)
-            answer = oracle.solve_certified(means, 0)
-            assert tuple(answer.super_arm.tolist()) in set(family)
-            assert answer.value <= best * (1 + 1e-12) <= answer.bound * (1 + 2e-12)
-            assert limit == 0 or answer.value == pytest.approx(best, rel=1e-12)
-            assert limit is None or answer.value >= best / 2
-            required = rng.choice(n, 1)
-            with_it = [means[list(arms)].sum() for arms in family if required[0] in arms]
-            found = oracle.solve_constrained(means, required, [], rng)
-            assert (found is None) == (not with_it)
-            if found is not None:
-                assert tuple(found.tolist()) in set(family)
-                assert limit == 0 or means[found].sum() == pytest.approx(max(with_it), abs=1e-12)
-        for _ in range(50):
-            arms = np.flatnonzero(rng.random(n) < 0.3)
-            assert oracle.is_feasible(arms) == (tuple(arms.tolist()) in set(family))
-
-
-def subsets(n):
-    return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
 
 
 @pytest.mark.parametrize("seed", range(8))

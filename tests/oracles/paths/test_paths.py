@@ -3,7 +3,6 @@
 import networkx as nx
 import numpy as np
 import pytest
-from cases import paths
 
 from oracles import MostReliablePath, ShortestPath
 
@@ -39,18 +38,6 @@ def test_a_path_through_given_edges_of_a_cyclic_graph_is_refused():
     assert oracle.solve_constrained(np.ones(5), [], [0, 1], RNG) is None
     with pytest.raises(TypeError, match="include"):
         oracle.solve_constrained(np.ones(5), [0], [], RNG)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_reliable_paths_against_enumeration(directed):
-    """With certain, impossible and tiny probabilities."""
-    for graph in random_graphs(directed):
-        oracle, family = MostReliablePath(graph, 0, 6), paths(graph, 0, 6)
-        for p in (RNG.random(oracle.n_arms), RNG.choice([0.0, 1e-12, 0.5, 1.0], oracle.n_arms)):
-            path = oracle.solve(p, RNG)
-            assert oracle.is_feasible(path)
-            best = max(p[list(other)].prod() for other in family)
-            assert oracle.expected_reward(path, p) == pytest.approx(best, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("make", [ShortestPath, MostReliablePath])

@@ -45,7 +45,7 @@ def assert_same(stored, graph):
 def test_a_store_is_the_graph_of_its_file(tmp_path, mark):
     ends, chances = arcs()
     file = write(tmp_path / "g", ends, chances, mark, first="\ufeff# a comment\n\n% another\nfrom,to,p\n")
-    stored = StoredGraph(convert_graph(file, tmp_path / "store"), check=True)
+    stored = StoredGraph(convert_graph(file, tmp_path / "store"))
     graph = DirectedGraph.from_edges(*ends.T, n_nodes=60, probabilities=chances)
     assert_same(stored, graph)
     np.testing.assert_array_equal(stored.probabilities, chances)
@@ -55,7 +55,6 @@ def test_a_store_is_the_graph_of_its_file(tmp_path, mark):
     first, second = (oracle.solve_certified(chances, np.random.default_rng(1)) for oracle in oracles)
     np.testing.assert_array_equal(first.seeds, second.seeds)
     assert (first.ratio, first.edges_examined) == (second.ratio, second.edges_examined)
-    np.testing.assert_array_equal(oracles[0].means_of("probability"), chances)
 
 
 def test_compressed_text_parquet_and_undirected_edges(tmp_path):
@@ -89,9 +88,9 @@ def test_repeated_arcs_and_self_loops(tmp_path):
     rows = np.array([[0, 1], [1, 2], [2, 2], [0, 1], [2, 0], [1, 2], [0, 1]])
     file = write(tmp_path / "g", rows, np.arange(7) / 10)
     dropped = rows[[0, 1, 3, 4, 5, 6]]
-    kept = StoredGraph(convert_graph(file, tmp_path / "a", duplicates="keep", self_loops="drop"), check=True)
+    kept = StoredGraph(convert_graph(file, tmp_path / "a", duplicates="keep", self_loops="drop"))
     assert_same(kept, DirectedGraph.from_edges(*dropped.T))
-    once = StoredGraph(convert_graph(file, tmp_path / "b", duplicates="first", self_loops="drop"), check=True)
+    once = StoredGraph(convert_graph(file, tmp_path / "b", duplicates="first", self_loops="drop"))
     assert_same(once, DirectedGraph.from_edges(*rows[[0, 1, 4]].T))
     assert once.probabilities.tolist() == [0.0, 0.1, 0.4]
 
@@ -145,7 +144,7 @@ def test_arc_numbers_with_64_bits(tmp_path, monkeypatch):
     file = write(tmp_path / "g", arcs()[0])
     short = StoredGraph(convert_graph(file, tmp_path / "short"))
     monkeypatch.setattr(graphs, "_LONG", 10)
-    long = StoredGraph(convert_graph(file, tmp_path / "long"), check=True)
+    long = StoredGraph(convert_graph(file, tmp_path / "long"))
     assert (short.in_arcs[1].dtype, long.in_arcs[1].dtype) == (np.int32, np.int64)
     assert_same(long, DirectedGraph.from_edges(*arcs()[0].T))
 
@@ -158,27 +157,20 @@ def edited(**fields):
     return change
 
 
-def flip(folder):
-    data = bytearray((folder / "in_tails.bin").read_bytes())
-    data[-1] ^= 1
-    (folder / "in_tails.bin").write_bytes(data)
-
-
 @pytest.mark.parametrize(
     ("change", "wanted"),
     [
-        (edited(version=2), "must be the unchanged header of a graph store of version 1"),
-        (edited(n_nodes=61), "must be the unchanged header"),
+        (edited(version=2), "must be a graph store of version 1, got version 2"),
+        (edited(n_nodes=61), "in_offsets.bin must have 496 bytes, got 488"),
         (lambda folder: (folder / "store.json").write_text("{"), "path must be a graph store"),
         (lambda folder: (folder / "heads.bin").unlink(), "heads.bin must have 1600 bytes, got 0"),
-        (flip, "in_tails.bin must agree with its SHA-256"),
     ],
 )
 def test_damaged_stores_are_rejected(tmp_path, change, wanted):
     convert_graph(write(tmp_path / "g", arcs()[0]), tmp_path / "bad")
     change(tmp_path / "bad")
     with pytest.raises(ValueError, match=wanted):
-        StoredGraph(tmp_path / "bad", check=True)
+        StoredGraph(tmp_path / "bad")
 
 
 def test_copies_open_the_same_store_again(tmp_path):
@@ -190,7 +182,7 @@ def test_copies_open_the_same_store_again(tmp_path):
     stored.tails[0] = 59  # a private copy of the page
     assert_same(pickle.loads(sent), DirectedGraph.from_edges(*arcs()[0].T))
     shutil.rmtree(tmp_path / "s")
-    convert_graph(write(file, arcs(seed=9)[0]), tmp_path / "s")
+    convert_graph(write(file, arcs(m=399)[0]), tmp_path / "s")
     with pytest.raises(ValueError, match="must be the store that was sent"):
         pickle.loads(sent)
 
@@ -201,8 +193,3 @@ def test_the_command(tmp_path, capsys):
     options = ["--relabel", "--duplicates", "first", "--self-loops", "drop"]
     assert main(["graph", "convert", str(tmp_path / "g.csv"), out, *options]) == 0
     assert capsys.readouterr().out == f"{out}: StoredGraph(n_nodes=2, n_arcs=2)\n"
-    assert main(["graph", "check", out]) == 0
-    assert "no errors found" in capsys.readouterr().out
-    flip(tmp_path / "s")
-    assert main(["graph", "check", out]) == 1
-    assert "must agree with its SHA-256" in capsys.readouterr().err

@@ -10,7 +10,6 @@ from refusals import refused
 
 from oracles import (
     Knapsack,
-    MaxCoverage,
     PartitionMatroid,
     SubmodularOracle,
     UniformMatroid,
@@ -83,24 +82,6 @@ def test_lazy_is_plain_greedy_and_keeps_its_ratio(name):
 
 def subsets(n):
     return chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
-
-
-def test_it_is_the_oracle_of_coverage():
-    graph = nx.Graph([(page, f"r{reader}") for page in range(5) for reader in range(page, 7, 2)])
-    nx.set_node_attributes(graph, {node: int(isinstance(node, str)) for node in graph}, "bipartite")
-    coverage = MaxCoverage(graph, 2)
-    oracle = SubmodularOracle(
-        coverage.n_arms,
-        2,
-        reward=lambda means, chosen: coverage.expected_reward(chosen, means),
-        n_choices=len(coverage.left),
-        triggers=coverage.triggered_arms,
-    )
-    for seed in range(10):
-        means = RNG(seed).random(coverage.n_arms)
-        assert oracle.solve(means, 0).tolist() == coverage.solve(means, 0).tolist()
-    assert oracle.alpha == coverage.alpha
-    assert oracle.triggered_arms([1]).tolist() == coverage.triggered_arms([1]).tolist()
 
 
 test_bad_input_is_refused = refused(
