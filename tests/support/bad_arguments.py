@@ -55,7 +55,7 @@ ACCEPTED = {
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.
 RESULTS = re.compile(
     r"Simulation|Identification|.*Comparison|SimulationInterrupted|OffPolicyEstimate"
-    r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
+    r"|OfflineChoice|.*Certificate|SamplePlan|Request|Ticket|.*State|.*Statistics|Fit|Network"
     r"|StudyFailed|OracleError|SolverError|Propensity|Health|AnyExplorer|Mixture|RewardGaps"
 )
 
