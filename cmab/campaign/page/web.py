@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -43,8 +42,7 @@ TEMPLATES = Environment(
 )
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """An uploaded file: the name that the browser gave, and the contents."""
 
     name: str
