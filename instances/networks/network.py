@@ -247,8 +247,8 @@ def _text_of_sheet(file: Path, data: bytes) -> bytes:
             f'{file} is a workbook, which needs pandas and openpyxl: pip install "cmab[excel]"; or save it as'
             " CSV (UTF-8)"
         ) from None
-    except Exception as error:  # other archives, and damaged workbooks, raise many types of exceptions
-        raise ValueError(f"{file} must be a workbook (.xlsx) or text, got {error}; save it as CSV") from None
+    except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
+        raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
     return bytes(sheet.to_csv(index=False, header=False).encode())
 
 

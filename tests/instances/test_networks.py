@@ -105,6 +105,11 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "header tag, with"),
         ("% a b\n# From To\nx y\n# c\ny z\n", "x-y, y-z", "begin with # or % are left out: 3"),
         ("Zoe\u0301,b\nb,Zo\u00e9\n", "Zoé-b, b-Zoé", "in both directions"),
+        (
+            "ego,alter\nA,B\nC,nobody\n-,D\nE,n/a\n",
+            "A-B",
+            "left out, because they are no names: nobody, -, n/a",
+        ),
     ],
 )
 def test_exports_of_forms_and_names_with_marks(text, expected, words, tmp_path):
@@ -358,13 +363,16 @@ def test_xml_states_its_encoding(encoding, tmp_path):
     assert "Windows-1252" not in said(network)
 
 
-def test_a_workbook(tmp_path):
+def test_a_workbook(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}).to_excel(
-        tmp_path / "a.xlsx", index=False
-    )
-    assert ties(read_network(tmp_path / "a.xlsx")) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    file = tmp_path / "a.xlsx"
+    table = {"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}
+    pd.DataFrame(table).to_excel(file, index=False)
+    assert ties(read_network(file)) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
+        read_network(file)
 
 
 BROUGHT = DATA / "brought"
@@ -404,7 +412,7 @@ def test_files_as_people_bring_them():
         ("net.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", {}, "a square matrix"),
         ("net.net", "*Vertices 2\n*Edges\n1 3\n", {}, "vertices from 1 to 2, got '1 3' in line 3"),
         ("net.net", "*Vertices two\n", {}, "must be Pajek"),
-        ("net.xlsx", b"PK\x03\x04 no workbook", {}, r"a workbook"),
+        ("net.xlsx", b"PK\x03\x04 no workbook", {}, "a whole workbook"),
         ("net", "a b\n\n# c\na b c d\n", {}, "net, line 4: a line must have two names, got 'a; b; c; d'"),
         ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must be in \[0, 1\]"),
         ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),
@@ -422,7 +430,9 @@ def test_files_as_people_bring_them():
         ("net.csv", "a,b\n,c\n", {}, "line 2, column 1: must name a node"),
         ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
         ("net", "a b {'weight': }\n", {}, "must be edge list of networkx"),
-        ("net.csv", "", {}, "at least one edge, got none"),
+        ("net.csv", "", {}, "must not be empty"),
+        ("net.csv", "id,name\n1,Ann\n\nfrom,to\n1,2\n", {}, "line 4: a second table must not follow"),
+        ("net.csv", "id,name\n1,Ann\n2,Bob\n", {}, "got a table of people only"),
         ("net.csv", "from,to\n", {}, "a header and no more"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),

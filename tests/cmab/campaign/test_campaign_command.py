@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from cmab.campaign.files import names_in
 from cmab.campaign.folder import CampaignFolder
 from cmab.cli import main
 
@@ -93,6 +94,27 @@ def test_a_campaign_that_cannot_be_is_not_made(place, text, words, why):
     error = run(1, "new", place / "no", "--network", place / "wrong.csv", "--undirected", *words)
     assert why in error and ".new-" not in error
     assert sorted(path.name for path in place.iterdir()) == ["friends.csv", "wrong.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
+        ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
+        ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
+        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
+        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "line 4: a second table must not follow"),
+        ("name,cost\nAnn,3\n\nTotal,3\n", "line 4: a second table must not follow"),
+        ("Ann\nAnn\n", "line 2: Ann must be listed once"),
+    ],
+)
+def test_lists_as_people_bring_them(text, names):
+    if ":" in names:
+        with pytest.raises(ValueError, match=names):
+            names_in(text)
+    else:
+        assert "|".join(names_in(text)[0]) == names
 
 
 def test_options_say_how_a_network_is_read(place):

@@ -224,32 +224,6 @@ def test_double_clicks_reloads_back_and_two_tabs_act_once(browser, served, tmp_p
     assert len(chosen) == 2, chosen
 
 
-def test_nothing_needs_javascript_or_a_mouse(browser, spring):
-    from selenium.webdriver.common.keys import Keys
-
-    browser.get(spring)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        for selector, key in (
-            ("a.main[href$='/report']", Keys.ENTER),
-            ("#nobody", Keys.SPACE),
-            ("button.main", Keys.ENTER),
-        ):
-            goal = by(browser, selector)
-            for _ in range(60):
-                if browser.switch_to.active_element == goal:
-                    break
-                browser.switch_to.active_element.send_keys(Keys.TAB)
-            browser.switch_to.active_element.send_keys(key)
-            time.sleep(0.5)
-        assert "was stored" in told(browser)
-        by(browser, "form[action$='/choose'] button.main").click()
-        time.sleep(0.5)
-        assert asked(browser)
-    finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
 PAGES = [
     "",
     "/state",

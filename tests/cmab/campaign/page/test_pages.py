@@ -355,14 +355,18 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
             {},
             ["line 2: a line must have two names", "line 3: a line must have two names"],
         ),
-        ("a,a\n", {}, ["The file friends.csv must have a tie between two people"]),
+        (
+            "a,a\n",
+            {"k": "0"},
+            ["in a round: enter a whole number, 1 or more", "friends.csv must have a tie between two people"],
+        ),
         (NETWORK, {"k": "99"}, ["At most 8 names can be chosen in a round"]),
         (
             "person,friend,strength\na,b,2\nb,c,\nd,e,x\n",
             {"k": "many", "title": " "},
             [
                 "title must have",
-                "whole number, got many",
+                "1 or more, got many",
                 "friends.csv, line 3, column strength: a weight must be",
                 "friends.csv, line 4, column strength: a weight must be",
             ],
