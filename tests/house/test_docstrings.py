@@ -1,9 +1,10 @@
-"""Every public object documents its parameters and has an example (which the doctests run)."""
+"""Public objects document their parameters, have an example (which the doctests run), and take names."""
 
 import inspect
 import re
 
 import pytest
+from bad_arguments import RESULTS
 from places import ROOT
 
 import cmab
@@ -65,3 +66,22 @@ def test_pages_name_every_rule_that_can_be_chosen():
     named = set(re.findall(r"`(?:cmab\.)?(\w+)[`(]", "\n".join(pages)))
     for space in (cmab.policies, cmab.exploration):
         assert set(space.__all__) - PARTS <= named
+
+
+#: A pair of terminals, as networkx has it, or three arguments that belong together.
+THREE = {oracles.DisjointPaths, oracles.MinimumCut, oracles.MostReliablePath, oracles.ShortestPath}
+THREE |= {cmab.ModelPolicy, cmab.PBMUCB, cmab.Smoothness}
+MADE = {
+    thing
+    for module in (cmab, oracles, instances)
+    for thing in [getattr(module, name) for name in module.__all__]
+    if inspect.isclass(thing) and not RESULTS.fullmatch(thing.__name__)
+}
+
+
+@pytest.mark.parametrize("kind", sorted(MADE - {cmab.Certify, cmab.LoggedRound}, key=str), ids=str)
+def test_constructors_take_the_third_argument_by_name(kind):
+    if not issubclass(kind, BaseException):
+        parameters = inspect.signature(kind).parameters.values()
+        in_order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        assert len(in_order) <= (3 if kind in THREE else 2), in_order
