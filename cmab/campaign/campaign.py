@@ -376,8 +376,6 @@ class Campaign:
 
         Raises
         ------
-        TypeError
-            As in `regret_bound`.
         ValueError
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
@@ -469,11 +467,6 @@ class Campaign:
             The number of requests, at least 1.
         context, available
             As in `ask`, for all of these requests.
-
-        Raises
-        ------
-        ValueError
-            As in `ask`, or if `n` is not a positive integer.
 
         Examples
         --------
@@ -722,11 +715,6 @@ class Campaign:
             As in `tell`. Without `played`, the names of the request were played.
         ticket : Request, Ticket or int
             The request, its ticket or its number. The ticket must have been reported before.
-
-        Raises
-        ------
-        ValueError
-            As in `tell`, or if no feedback has been reported for the ticket.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
         self._act(lambda: [self._report_event("correct", 0, **report)])

@@ -363,30 +363,10 @@ def check_names(labels: Iterable[Hashable]) -> None:
 def create_folder(
     path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes], *, author: str = ""
 ) -> CampaignFolder:
-    """Make the folder of a new campaign, completely or not at all.
+    """Make the folder of a new campaign, completely or not at all, and return the opened campaign.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder, which must be new or empty.
-    options : Options
-        The options.
-    files : mapping of str to bytes
-        The contents of the files that the options name.
-    author : str
-        The author of the first event.
-
-    Returns
-    -------
-    CampaignFolder
-        The opened campaign.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not empty, or a file is not valid.
-    OSError
-        If the folder cannot be written.
+    The folder must be new or empty. `files` has the contents of the files that the options name. `author` is
+    that of the first event.
     """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

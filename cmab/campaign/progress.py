@@ -179,14 +179,6 @@ def different_people(rounds: Sequence[Round]) -> str:
     """Return how many different people joined: a number, or "at least" a number if some names are unknown.
 
     The people asked in a reported round count as joined.
-
-    Examples
-    --------
-    >>> from cmab.campaign.progress import different_people
-    >>> from cmab.campaign.reports import Round
-    >>> first = Round(1, "2026-11-25", ("Ann",), "reported", count=2.0, joined={"Bob": None})
-    >>> different_people([first, Round(2, "2026-11-25", ("Bob",), "reported", count=3.0)])
-    'at least 2'
     """
     told = [of for of in rounds if of.state == "reported"]
     names = {name for of in told for name in (*of.names, *(of.joined or {}))}

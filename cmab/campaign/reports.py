@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import networkx as nx
 import numpy as np
 
-from cmab.campaign.files import DATE, Names, clean, number_in, short
+from cmab.campaign.files import DATE, NO_NAMES, Names, clean, number_in, short
 from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
@@ -273,7 +273,8 @@ class Report:
 def entries_in(text: str, names: Names) -> list[str]:
     """Return the entries of a text with names in lines, or between commas, semicolons or tabs.
 
-    Dates are left out: they do not tell who told whom. A name that contains a comma is found as a whole.
+    Dates, which do not tell who told whom, and words such as nobody are left out. A name that contains a
+    comma is found as a whole.
 
     Examples
     --------
@@ -293,7 +294,8 @@ def entries_in(text: str, names: Names) -> list[str]:
                     found.append(clean(",".join(tokens[at:end])))
                     at = end
     dated = [re.sub(r"\s*=\s*$", "", DATE.sub("", each)) if each not in names else each for each in found]
-    return [each for each in dict.fromkeys(map(str.strip, dated)) if each]
+    found = [each for each in dict.fromkeys(map(str.strip, dated)) if each]
+    return [each for each in found if each in names or each.casefold() not in NO_NAMES]
 
 
 def _is_entry(tokens: Sequence[str], names: Names) -> bool:

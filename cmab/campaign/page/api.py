@@ -123,7 +123,7 @@ class Campaign(BaseModel):
 
 
 class Round(BaseModel):
-    """A round; the mark changes with each of its events. A single one has the reasons for its names."""
+    """A round; the mark changes with each of its events. A new one has the reasons for its names."""
 
     round: int
     state: Literal["waiting", "reported", "cancelled"]
@@ -196,13 +196,6 @@ def choose(context: Decider, slug: str, body: Choose) -> Round:
         check_mark(body.version, opened.version)
         of = opened.folder.ask(body.without, instead_of=body.instead_of, author=context.author)
         return _round(of, opened)
-
-
-@ROUTER.get("/campaigns/{slug}/rounds/{number:int}")
-def one_round(context: Reader, slug: str, number: int) -> Round:
-    """Return a round with the reasons for its names."""
-    with context.store.held(slug) as opened:
-        return _round(round_of(views.rounds_in(opened), number), opened)
 
 
 @ROUTER.post("/campaigns/{slug}/rounds/{number:int}/report")

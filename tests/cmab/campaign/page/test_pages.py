@@ -274,6 +274,7 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
     ("fields", "why"),
     [
         ({}, "mark that nobody joined"),
+        ({"others": "nobody, n/a"}, "mark that nobody joined"),
         ({"others": "Annn"}, "did you mean"),
         ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
         ({"count": "3", "nobody": "1"}, "not both"),
