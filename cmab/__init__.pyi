@@ -11,7 +11,6 @@ from .bounds.certificate import regret_bound as regret_bound
 from .bounds.radii import LogRadius as LogRadius
 from .campaign import Campaign as Campaign
 from .campaign import Request as Request
-from .campaign import Summary as Summary
 from .campaign import read_campaign as read_campaign
 from .environment import Environment as Environment
 from .environment import round_key as round_key

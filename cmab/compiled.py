@@ -48,9 +48,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import llvmlite
@@ -77,6 +78,8 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 # `_INNER` omits the entry point for C, which takes time to compile and which kernels and Python do not need.
 _LEAN = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 _INNER = {"no_cfunc_wrapper": True} if hasattr(CPUTargetOptions, "no_cfunc_wrapper") else {}
+# Without the entry point for Python as well, the compilation of a short function takes a third less.
+_INNERMOST = {"no_cpython_wrapper": True} if hasattr(CPUTargetOptions, "no_cpython_wrapper") else {}
 
 # The cache of compiled code -----------------------------------------------------------------------------
 
@@ -111,10 +114,11 @@ def cache_folder() -> str:
 # Interpreted first, compiled when it pays ------------------------------------------------------------------
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
-_COMPILE, _COMPILE_BYTE, _LOAD = 0.05, 0.0007, 0.03
-#: A call with more array entries than this is compiled at once.
-_MOST_ENTRIES = 5_000
-_choice: list[bool | None] = [None]
+_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
+#: With more array entries for each second of compilation, a call is compiled at once, if these are not few.
+_ENTRIES_A_SECOND = 10_000
+# The number of calls whose mean time is that of the rounds to come.
+_LEAST_CALLS = 10
 #: Settled functions that Python calls without the detour through `_Deferred`.
 _direct: list[Any] = []
 
@@ -125,70 +129,96 @@ def interpret(always: bool) -> Iterator[None]:
 
     This is for tests, and for programs that compile before they serve.
     """
-    previous, _choice[0] = _choice[0], always
     while _direct:
         _direct.pop().__class__ = _Deferred
-    try:
+    with _having(_Deferred, "is_interpreted", always):
         yield
-    finally:
-        _choice[0] = previous
-
-
-class _Thread(threading.local):
-    is_interpreting = False
-
-
-_thread = _Thread()
 
 
 @contextmanager
-def _interpreting(state: bool) -> Iterator[None]:
-    previous, _thread.is_interpreting = _thread.is_interpreting, state
+def _having(owner: Any, name: str, value: Any) -> Iterator[None]:
+    previous = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        _thread.is_interpreting = previous
+        setattr(owner, name, previous)
+
+
+class _Thread(threading.local):
+    rounds_left = 0
+
+
+this_thread = _Thread()
+
+
+def expecting(rounds: int) -> AbstractContextManager[None]:
+    """Tell functions of this thread the rounds of a run, which counts them down in `this_thread`."""
+    return _having(this_thread, "rounds_left", rounds)
 
 
 class _Deferred(CPUDispatcher):
     """A compiled function that is interpreted until this has taken as long as its compilation would.
 
-    This takes at most about twice the time of the better choice in hindsight (ski rental). An interpreted
+    This takes at most about twice the time of the better choice in hindsight (ski rental). In a run, the
+    rounds to come decide after ten calls: they take as long as these, with one call each. An interpreted
     function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
     """
 
-    spent, budget, is_settled = 0.0, -1.0, False
+    calls, spent, budget, is_settled, most_entries = 0, 0.0, -1.0, False, 5_000
+    is_interpreted: bool | None = None  # of all functions, if this is not None
 
     def __call__(self, *arguments: Any) -> Any:
-        if _thread.is_interpreting:
-            return self.py_func(*arguments)
-        if (self.is_settled and not _choice[0]) or self.settle(arguments):
+        if (self.is_settled and not self.is_interpreted) or self.settle(arguments):
             result = _call_compiled(self, *arguments)
-            if _choice[0] is None and (result is None or type(result) in (bool, np.ndarray)):
+            if self.is_interpreted is None and (result is None or type(result) in (bool, np.ndarray)):
                 # Such a result has the same type for interpreted callers, so the next calls are direct.
                 object.__setattr__(self, "__class__", CPUDispatcher)
                 _direct.append(self)
             return result
         try:
-            result, seconds = _interpreted(self.py_func, arguments)
+            result, seconds = _interpreted(self.python, arguments)
         except _RAISED:
             self.is_settled = True
             return _call_compiled(self, *arguments)
-        self.spent += seconds
+        self.calls, self.spent = self.calls + 1, self.spent + seconds
         return _plain(result)
+
+    @functools.cached_property
+    def python(self) -> Any:
+        """The Python function, which calls the Python functions of other kernels without a detour."""
+        function, names = self.py_func, dict(self.py_func.__globals__)
+        self.__dict__["python"] = FunctionType(
+            function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+        )
+        for name in function.__code__.co_names:
+            if isinstance(names.get(name), _Deferred):
+                names[name] = names[name].python
+        return self.__dict__["python"]
 
     def settle(self, arguments: Sequence[Any]) -> bool:
         """Return whether to use compiled code from now on."""
-        if _choice[0] is not None:
-            return not _choice[0]
+        if self.is_interpreted is not None:
+            return not self.is_interpreted
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
+        most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
+        left = this_thread.rounds_left
+        to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
         self.is_settled = bool(
             self.overloads
-            or self.spent > self.budget
-            or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > _MOST_ENTRIES
+            or self.spent > (self.budget if left <= 0 else 2.0 * self.budget)
+            or to_come > self.budget
+            or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > most
         )
         return self.is_settled
+
+
+class _Inner(_Deferred):
+    """A compiled function without an entry point for Python, where it is always interpreted."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return _plain(_interpreted(self.python, arguments)[0])
 
 
 _call_compiled = CPUDispatcher.__call__
@@ -200,7 +230,7 @@ def _interpreted(function: Callable[..., Any], arguments: Sequence[Any]) -> tupl
     """Return the result of a Python function and its processor time; if it raises, it leaves no trace."""
     started, saved = time.thread_time(), [*_saved(arguments)]
     try:
-        with _interpreting(True), np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             return function(*arguments), time.thread_time() - started
     except _RAISED:
         for restore in saved:
@@ -247,22 +277,16 @@ def _plain(result: Any) -> Any:
     return tuple(map(_plain, result)) if type(result) is tuple else result
 
 
-def _compiled(function: Any, *, is_deferred: bool = True, **options: bool) -> Any:
+def _compiled(function: Any, kind: Any = _Deferred, **options: bool) -> Any:
     if not IS_COMPILING:
         return _quiet(function)
     dispatcher = _njit(**_OPTIONS, **options)(function)
-    if is_deferred:
-        dispatcher.__class__ = _Deferred
+    dispatcher.__class__ = kind
     if not hasattr(sys.modules.get(function.__module__), "__file__"):  # code of a page or of a console
         return dispatcher
-    with _setting:
-        previous, _config.CACHE_DIR = _config.CACHE_DIR, cache_folder()
-        try:
-            dispatcher.enable_caching()
-        except (OSError, RuntimeError):  # no folder can be written
-            pass
-        finally:
-            _config.CACHE_DIR = previous
+    # An error means that no folder can be written.
+    with _setting, suppress(OSError, RuntimeError), _having(_config, "CACHE_DIR", cache_folder()):
+        dispatcher.enable_caching()
     return dispatcher
 
 
@@ -291,7 +315,14 @@ def kernel(function: Any) -> Any:
 
 def eager_kernel(function: Any) -> Any:
     """Compile `function` at its first call, because interpreting a single call might take seconds."""
-    return _compiled(function, is_deferred=False, **_INNER)
+    return _compiled(function, CPUDispatcher, **_INNER)
+
+
+def sparse_kernel(function: Any) -> Any:
+    """Compile a function as `kernel` does, after larger calls, because it reads few entries of its arrays."""
+    compiled = _compiled(function, **_INNER)
+    compiled.most_entries = 500_000
+    return compiled
 
 
 def lean_kernel(function: Any) -> Any:
@@ -300,6 +331,11 @@ def lean_kernel(function: Any) -> Any:
     This is `kernel` without reference counts of the arguments, which take longer than a short rule itself.
     """
     return _compiled(function, **_INNER, **_LEAN)
+
+
+def inner_kernel(function: Any) -> Any:
+    """Compile a function as `lean_kernel` does, which only compiled functions and tests call."""
+    return _compiled(function, _Inner, **_INNER, **_LEAN, **_INNERMOST)
 
 
 def rule_kernel(function: Any) -> Any:
@@ -330,11 +366,11 @@ class _Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         rules = _rules(arguments)
-        if self.spent.get(rules) == math.inf and not _choice[0]:
+        if self.spent.get(rules) == math.inf and not _Deferred.is_interpreted:
             return _call_compiled(self.dispatcher, *arguments)
-        plain = [getattr(each, "py_func", each) for each in arguments]
+        plain = [getattr(each, "python", getattr(each, "py_func", each)) for each in arguments]
         try:
-            result, seconds = _interpreted(self.dispatcher.py_func, plain)
+            result, seconds = _interpreted(self.dispatcher.python, plain)
         except _RAISED:
             self.prepare(math.inf, arguments)
             return _call_compiled(self.dispatcher, *arguments)
@@ -345,7 +381,9 @@ class _Loop:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
         rules, known = _rules(arguments), set[int]()
         price = sum(_seconds_to_compile(each, known) for each in (self.dispatcher, *rules))
-        pays = price <= self.spent.get(rules, 0.0) + expected if _choice[0] is None else not _choice[0]
+        pays = not _Deferred.is_interpreted
+        if _Deferred.is_interpreted is None:
+            pays = price <= self.spent.get(rules, 0.0) + expected
         if pays:
             with self.lock:
                 if not self.dispatcher.signatures:
@@ -408,8 +446,7 @@ _called: Any = _intrinsic(_calling)
 
 
 def _call_address(address: int) -> int:
-    with _interpreting(False):
-        return int(_FUNCTION(int(address))())
+    return int(_FUNCTION(int(address))())
 
 
 @_overload(_call_address)
@@ -655,7 +692,7 @@ _F = (
 )
 
 
-@lean_kernel
+@inner_kernel
 def mix(x):
     """Return the finaliser of splitmix64, a bijection of 64-bit words that mixes all bits."""
     x = (x ^ (x >> _S30)) * _MIX_1
@@ -663,24 +700,24 @@ def mix(x):
     return x ^ (x >> _S31)
 
 
-@lean_kernel
+@inner_kernel
 def to_unit(word):
     """Return the first 53 bits of `word` as a number in [0, 1)."""
     return np.float64(word >> _S11) * _TO_UNIT
 
 
-@lean_kernel
-def keyed_word(key, index):
-    """Return the 53-bit random integer for the 64-bit `key` and `index` >= 0."""
+@inner_kernel
+def keyed_word(state, index):
+    """Return the 53-bit random integer for a key, of which `state` is the hash, and `index` >= 0."""
     # Entry `index` of the splitmix64 stream whose state is the hashed key. The hash separates the streams of
     # neighbouring keys. A float holds 53 bits exactly.
-    return mix(mix(np.uint64(key)) + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
+    return mix(state + (np.uint64(index) + _ONE) * GOLDEN) >> _S11
 
 
 @lean_kernel
 def keyed_uniform(key, index):
-    """Return `keyed_word` as a number in [0, 1)."""
-    return np.float64(keyed_word(key, index)) * _TO_UNIT
+    """Return the `keyed_word` of the 64-bit `key` as a number in [0, 1)."""
+    return np.float64(keyed_word(mix(np.uint64(key)), index)) * _TO_UNIT
 
 
 @kernel
@@ -708,7 +745,7 @@ def normal_quantile(u):
     return -value if q < 0.0 else value
 
 
-@lean_kernel
+@inner_kernel
 def _ratio(x, above, below):
     """Return the quotient of two polynomials, with coefficients from the highest power down."""
     numerator, denominator = above[0], below[0]

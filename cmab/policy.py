@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled import GOLDEN, Kernel, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, Kernel, inner_kernel, mix, to_unit
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.oracle import Oracle, require_oracle
 from cmab.parameters import Declared, described
@@ -351,7 +351,7 @@ SHARE = 2.0**-40
 _RELATIVE = 2.0**-48
 
 
-@lean_kernel
+@inner_kernel
 def break_ties(counts, low, high, rng, out):
     """Change indices that may be tied, each by less than `SHARE` of the support and within the support.
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
-from cmab.compiled import kernel, lean_kernel
+from cmab.compiled import inner_kernel, kernel, lean_kernel
 from cmab.feedback import MOST_PULLS, Feedback
 from cmab.validation import shown
 
@@ -40,14 +40,14 @@ def observe_outcomes(n, arms, outcomes, counters, means, deviations):
         observe_outcome(arms[j], outcomes[j], counters, means, deviations)
 
 
-@lean_kernel
+@inner_kernel
 def observe_outcome(arm, outcome, counters, means, deviations):
     """Update the statistics of one arm with one outcome."""
     counters[arm] += 1
     update_moments(arm, outcome, 1, outcome, counters[arm], means, deviations)
 
 
-@lean_kernel
+@inner_kernel
 def update_moments(arm, total, pulls, square, count, means, deviations):
     """Update the mean and the squared deviations of an arm with a batch; `count` includes the batch."""
     # The pairwise update of Chan, Golub and LeVeque (1983), equation 1.5. With the difference d of the means,

@@ -388,6 +388,8 @@ class Matching(PuLPOracle):
         >>> Matching(couriers).available(["c1", "north", "south"])  # courier c2 is off
         array([ True, False, False])
         """
+        if isinstance(nodes, Mapping):
+            raise ValueError(f"nodes must be a list of the available nodes, got the mapping {shown(nodes)}")
         if unknown := [name for name in nodes if name not in self._nodes]:
             raise ValueError(f"nodes must be nodes of the graph, got {shown(unknown[0])}")
         flags = np.zeros(len(self._nodes), np.bool_)

@@ -911,6 +911,13 @@ def rows(cases: Iterable[Any], test: str = "") -> list[Any]:
     ]
 
 
+class PlainBandit(SemiBandit):
+    """The same rounds, through Python only."""
+
+    def kernel(self):
+        return None
+
+
 def assert_same_state(one, other):
     """Assert that two states of a policy hold the same numbers, part by part."""
     assert type(one) is type(other)

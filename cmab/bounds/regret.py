@@ -13,7 +13,7 @@ from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.bounds.radii import LogRadius
 from cmab.guarantees import Smoothness
 from cmab.oracle import LinearOracle, Oracle, check_super_arm
-from cmab.validation import check_vector, real_array, shown, vector
+from cmab.validation import check_vector, listed, real_array, shown, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,8 @@ def reward_gaps(
     truth = vector("means", means, oracle.n_arms)
     if not oracle.alpha > 0.0:
         raise ValueError(f"oracle must declare its ratio alpha, got {oracle.alpha} for {oracle!r}")
-    family = [check_super_arm(oracle, np.asarray(arm)) for arm in super_arms]
+    given = enumerate(listed("super_arms", super_arms, "super arms"))
+    family = [check_super_arm(oracle, arm, f"super_arms[{i}]") for i, arm in given]
     if not family:
         raise ValueError("super_arms must not be empty, got none; list at least one super arm")
     return gaps_of(oracle, truth, family, triggering)

@@ -17,7 +17,7 @@ from cmab.bounds.radii import Mode, lil_parameters, lil_radii
 from cmab.bounds.times import Divergence, evidence
 from cmab.compiled import kernel
 from cmab.selection import mark_best
-from cmab.validation import integer, interval, real, shown, vector
+from cmab.validation import integer, interval, real, real_array, shown, vector
 
 
 @kernel
@@ -240,7 +240,7 @@ def halving_schedule(n_arms: int, k: int, *, delta: float, epsilon: float) -> li
 
 def gap_array(gaps: ArrayLike) -> FloatArray:
     """Return `gaps` as an array of nonnegative numbers, which may be infinite."""
-    array = np.asarray(gaps, np.float64)
+    array = real_array("gaps", gaps)
     if array.ndim != 1 or not (array >= 0.0).all():
         raise ValueError(f"gaps must be a 1-D array of nonnegative numbers, got {shown(gaps)}")
     return array
@@ -397,8 +397,8 @@ def lil_rand_lucb_samples(
     3.1 and Appendix B.
     """
     array = gap_array(gaps)
-    n_arms = len(array)
-    epsilon, level = lil_parameters(mode, delta=_level(delta), sides=(k, n_arms - k), n_sides=2.0)
+    n_arms, sides = len(array), (integer("k", k, 1, len(array) - 1), len(array) - k)
+    epsilon, level = lil_parameters(mode, delta=_level(delta), sides=sides, n_sides=2.0)
     # Appendix B, first claim: tau_i is the least count with U(tau_i, delta / 2N) < gap / 8.
     pulls = _lil_pulls(array / 8.0, level / (2 * n_arms), epsilon, sigma)
     return n_arms + 2 * (pulls - n_arms)

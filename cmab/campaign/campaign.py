@@ -63,7 +63,6 @@ from cmab.validation import check_flag, integer, real, shown
 
 if TYPE_CHECKING:
     from cmab.campaign.store import Event
-    from cmab.campaign.summary import Summary
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -89,13 +88,9 @@ class Request:
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-    ...     campaign.ask()
-    Request(number=0, names=(0, 1))
+    >>> from cmab import Request, Ticket
+    >>> Request(0, ("ann", "bob"), Ticket(0, [0, 1]))
+    Request(number=0, names=('ann', 'bob'))
     """
 
     number: int
@@ -281,19 +276,7 @@ class Campaign:
 
     @contextmanager
     def within(self, timeout: float) -> Iterator[None]:
-        """Let the calls of this thread in a block wait at most this number of seconds for the database.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     with campaign.within(2.0):
-        ...         campaign.ask().number
-        0
-        """
+        """Let the calls of this thread in a block wait at most this number of seconds for the database."""
         with self._replica.store.within(real("timeout", timeout, 0.0)):
             yield
 
@@ -393,8 +376,6 @@ class Campaign:
 
         Raises
         ------
-        TypeError
-            As in `regret_bound`.
         ValueError
             As in `regret_bound`, or if rounds had values, costs or features in their context, because their
             optimum differs from that of other rounds.
@@ -403,8 +384,8 @@ class Campaign:
         certify = Certify(delta, reward_range, independent, self.support)
         return certify.now(self.policy, replay.state, replay.played, rng)
 
-    def summary(self) -> Summary:
-        """Return the numbers of rounds, the mean reward and the statistics of the arms."""
+    def summary(self) -> str:
+        """Return the numbers of rounds, the mean reward and the most often observed arms as text."""
         from cmab.campaign.summary import summary_of
 
         return summary_of(self.history(), self._replica.of)
@@ -486,11 +467,6 @@ class Campaign:
             The number of requests, at least 1.
         context, available
             As in `ask`, for all of these requests.
-
-        Raises
-        ------
-        ValueError
-            As in `ask`, or if `n` is not a positive integer.
 
         Examples
         --------
@@ -623,6 +599,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         key: str | None = None,
         **seen: Any,
     ) -> None:
@@ -641,6 +618,8 @@ class Campaign:
         reward : float, optional
             The reward of the round, in any unit that all rounds share, such as people or euros. Every finite
             number is taken.
+        played : collection, optional
+            The names of the entries that were really played, if they differ from those of the request.
         key : str, optional
             A text that identifies this call. Another call with the same key and report has no effect. Use it
             if an answer can get lost.
@@ -659,7 +638,7 @@ class Campaign:
         cmab.errors.UnknownTicketError, cmab.errors.ClosedTicketError
             If the campaign never issued the ticket, or if it was cancelled.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
         first = None if key is None else self._first(_checked_key(key), ticket)
         if first is not None:
             report["ticket"] = first.ticket
@@ -722,6 +701,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         **seen: Any,
     ) -> None:
         """Replace the feedback that was reported for a ticket.
@@ -731,17 +711,12 @@ class Campaign:
 
         Parameters
         ----------
-        outcomes, reward, **seen
-            As in `tell`.
+        outcomes, reward, played, **seen
+            As in `tell`. Without `played`, the names of the request were played.
         ticket : Request, Ticket or int
             The request, its ticket or its number. The ticket must have been reported before.
-
-        Raises
-        ------
-        ValueError
-            As in `tell`, or if no feedback has been reported for the ticket.
         """
-        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, **seen}
+        report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
         self._act(lambda: [self._report_event("correct", 0, **report)])
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
@@ -796,6 +771,10 @@ class Campaign:
             replica.write(events, expected=expected)
             return row_of(target, replica.of.labels, True)
 
+    def note(self, text: str) -> None:
+        """Add an event with a text for the readers of `history`; the policy learns nothing from it."""
+        self._act(lambda: [self._replica.event("note", None, {"note": text}, self._author)])
+
     def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
 
@@ -832,17 +811,6 @@ class Campaign:
         ------
         ValueError
             If `author` is not a printable string of 1 to 200 characters.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from cmab import CUCB, Campaign
-        >>> from oracles import TopK
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-        ...     request = campaign.signed("Ann", n_events=1).ask()
-        ...     campaign.history()[-1]["author"]
-        'Ann'
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _author=_checked_author(author))
@@ -921,6 +889,7 @@ class Campaign:
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
+        played: Collection[Hashable] | None = None,
         key: str | None = None,
         first: Event | None = None,
         **report: Any,
@@ -933,11 +902,12 @@ class Campaign:
         asked, told = self._found(ticket, kind)
         told = first or told
         assert asked.ticket is not None
-        of_ticket = of.ticket(asked.ticket, asked.body)
+        others = {} if played is None else self._played_body(played, asked.body)
+        of_ticket = of.ticket(asked.ticket, of.played(asked.body, others))
         former = of.labels[asked.body["names"]].arms if of_ticket.gone else ()
         feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward, former)
         self._check_report(feedback, of_ticket)
-        body = of.report_body(feedback)
+        body = of.report_body(feedback) | others
         if kind == "correct":
             assert told is not None
             # A policy that cannot learn from the correction raises its error before it is stored.
@@ -947,7 +917,11 @@ class Campaign:
         elif told is not None:
             kept = told.body
             if kept["names"] != of.line:
-                kept = of.report_body(of.feedback(kept, asked.body))
+                really = of.played(asked.body, kept)
+                numbers = (
+                    {"super_arm": of.ticket(asked.ticket, kept).super_arm.tolist()} if really is kept else {}
+                )
+                kept = of.report_body(of.feedback(kept, really)) | numbers
             if {name: value for name, value in kept.items() if name != "line"} == body:
                 raise SameReportError(
                     f"ticket must be pending, got {asked.ticket}, which was reported with this content"
@@ -957,6 +931,15 @@ class Campaign:
                 " correct() replaces the report"
             )
         return replica.event(kind, asked.ticket, body, self._author, after=after, key=key)
+
+    def _played_body(self, played: Collection[Hashable], asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of a report that says which entries were really played."""
+        if self._replica.of.reserves or asked.get("context", {}).keys() - {"available"}:
+            raise ValueError(
+                "played must not be given if the policy has budgets or the round has costs or features, which"
+                " are those of the request; cancel the request, and ask with names="
+            )
+        return self._replica.of.ask_body(self._own_choice(played)[0][0], None)
 
     def _check_report(self, feedback: Feedback, ticket: Ticket) -> None:
         """Raise the error of a report that cannot be true, or that the policy cannot learn from."""

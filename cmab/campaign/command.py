@@ -52,13 +52,7 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
         if name not in ("show", "export"):
             verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
         verb.set_defaults(verb=function)
-    return run
-
-
-def run(options: argparse.Namespace) -> Lines:
-    """Yield the lines that the command prints."""
-    lines: Lines = options.verb(options)
-    return lines
+    return lambda options: options.verb(options)
 
 
 def _path(text: str) -> Path:
@@ -119,9 +113,7 @@ def _ask(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import reasons_of
 
     folder = _folder(options)
-    if options.instead_of is not None:
-        folder.cancel(options.instead_of)
-    of = folder.ask(options.without)
+    of = folder.ask(options.without, instead_of=options.instead_of)
     yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
     for reason in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
         yield f"  {reason.name}: {reason.in_words(is_network=folder.is_network)}"
@@ -218,14 +210,15 @@ def _options_of_export(verb: argparse.ArgumentParser) -> None:
         default="rounds",
         help="the table (default: rounds)",
     )
-    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv or .json file")
+    verb.add_argument("--out", type=_path, required=True, metavar="FILE", help=".csv file")
 
 
 def _export(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import exported
 
-    form = options.out.suffix.removeprefix(".").casefold()
-    options.out.write_bytes(exported(_folder(options), options.table, form))
+    if options.out.suffix.casefold() != ".csv":
+        raise ValueError(f"--out must end with .csv, got {options.out}")
+    options.out.write_bytes(exported(_folder(options), options.table))
     yield f"written to {options.out}"
 
 
@@ -256,5 +249,5 @@ _VERBS = (
     ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
     ("show", "show the state, and a table by person", _nothing, _show),
-    ("export", "write a table as CSV or JSON", _options_of_export, _export),
+    ("export", "write a table as CSV", _options_of_export, _export),
 )

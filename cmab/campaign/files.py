@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.run.tables import numbers_of
 from cmab.validation import integer, meant, real, shown
@@ -148,35 +149,42 @@ def _loose(text: str) -> str:
     return clean(text).casefold()
 
 
+#: The number of cascades for the expected result of a choice.
+_CASCADES = 300
 #: The largest number of names of a list.
 _MOST_NAMES = 100_000
-_NAME_HEADERS = {"name", "names", "person", "people", "who", "item", "items", "label", "id"}
+_NAME_HEADERS = ("name", "names", "person", "people", "who", "item", "items", "label", "id")
+#: A date, as people and spreadsheets write it.
+DATE = re.compile(
+    r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))
+        ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?[ap]\.?m\.?)?)?
+        (\ ?(GMT|UTC|Z|CES?T|E[SD]T)?([+-]\d{1,2}(:?\d{2})?)?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+#: Cells that are no names, in lower case.
+NO_NAMES = {
+    "nobody",
+    "no one",
+    "none",
+    "-",
+    "--",
+    "?",
+    ".",
+    "n/a",
+    "#n/a",
+    "keine",
+    "niemand",
+    "personne",
+    "nadie",
+}
 
 
-def decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+def names_in(text: str) -> tuple[list[str], list[str]]:
+    r"""Return the names of a list, and lines on the cells that were left out.
 
-    Raises
-    ------
-    ValueError
-        If the file is not a text.
-    """
-    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encodings = ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]
-    for encoding in encodings:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return text
-    raise ValueError("the table must be a text file, such as CSV, got other data; save it as CSV (UTF-8)")
-
-
-def names_in(text: str) -> list[str]:
-    r"""Return the names in the first column of a table, or in the column ``name``, without comments after #.
-
-    Cells are between commas, semicolons, tabs or bars, whichever is most frequent in the first line.
+    A table has the names in the column ``name``, or else in the first one. Its cells are between commas,
+    semicolons, tabs or bars, whichever is most frequent in the first line. A list has a name on each line, or
+    all names on one line. Lines that begin with ``#`` are comments.
 
     Raises
     ------
@@ -186,31 +194,57 @@ def names_in(text: str) -> list[str]:
     Examples
     --------
     >>> from cmab.campaign.files import names_in
-    >>> names_in('cost;name\n2;"Meyer, Anna"\n3;Bob')
-    ['Meyer, Anna', 'Bob']
+    >>> names_in('cost;name\n2;"Meyer, Anna"\n3;Bob')[0], names_in("Tea, green\nMilk")[0]
+    (['Meyer, Anna', 'Bob'], ['Tea, green', 'Milk'])
     """
     stated = STATED.match(text)
     text = text[stated.end() :] if stated else text
     separator = stated[1] if stated else max("\t;,|", key=text.lstrip().partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    lines = ["", *text.split("\n")]
+    reader = csv.reader(lines[1:], delimiter=separator, skipinitialspace=True)
     rows = [(reader.line_num, list(map(clean, row))) for row in reader]
-    rows = [(line, row) for line, row in rows if any(row) and not row[0].startswith("#")]
-    header = rows[0][1] if rows else []
-    at = next((at for at, cell in enumerate(header) if cell.casefold() in _NAME_HEADERS), None)
+    rows = [(line, row) for line, row in rows if any(row) and not lines[line].lstrip().startswith("#")]
+    titles = [cell.casefold() for cell in rows[0][1]] if rows else []
+    at = next((titles.index(word) for word in _NAME_HEADERS if word in titles), None)
+    is_table = at is not None or len({len(row) for _, row in rows}) == 1
+    if len(rows) == 1 and at is None:
+        rows = [(rows[0][0], [cell]) for cell in rows[0][1]]
+    elif not is_table:
+        rows = [(line, [clean(lines[line])]) for line, _ in rows]
     found: dict[str, int] = {}
-    wrong: list[str] = []
+    wrong, nameless = list[str](), dict[str, None]()
+    last = rows[0][0] if rows else 0
     for line, row in rows[0 if at is None else 1 :]:
         name = row[at or 0] if len(row) > (at or 0) else ""
-        if not name:
+        if (
+            len(titles) > 1
+            and at is not None
+            and not any(map(clean, lines[last + 1 : line]))
+            and line > last + 1
+        ):
+            raise ValueError(
+                f"line {line}: a second table must not follow an empty line; keep one table in a file, or"
+                " delete the empty line"
+            )
+        last = line
+        if name.casefold() in NO_NAMES:
+            nameless[name] = None
+        elif not name:
             wrong.append(f"line {line}: a name must not be empty")
         elif name in found:
             wrong.append(f"line {line}: {name} must be listed once, but line {found[name]} has it, too")
         found.setdefault(name, line)
     if wrong:
         raise ValueError("\n".join(wrong[:20]))
-    if not 0 < len(found) <= _MOST_NAMES:
-        raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(found):,}")
-    return list(found)
+    names = [name for name in found if name not in nameless]
+    if not 0 < len(names) <= _MOST_NAMES:
+        raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(names):,}")
+    return names, no_names_told(nameless)
+
+
+def no_names_told(cells: Collection[str]) -> list[str]:
+    """Return a line on the cells that are no names, if there are any."""
+    return [f"left out, because they are no names: {', '.join(cells)}"] if cells else []
 
 
 def number_in(text: str) -> float:
@@ -256,8 +290,6 @@ class Options:
         Notes for people.
     ties : tuple of tuple of str
         Ties that the file of the network does not have, each with two names.
-    new_only : bool
-        Whether only people count who have not joined before.
     events : str
         The file or the database of the events.
     seed : int, optional
@@ -287,7 +319,6 @@ class Options:
     largest: float = 1.0
     notes: str = ""
     ties: tuple[tuple[str, str], ...] = ()
-    new_only: bool = False
     events: str = "events.sqlite"
     seed: int | None = None
 
@@ -405,12 +436,22 @@ class Problem:
         ends = np.minimum(self.graph.tails, self.graph.heads), np.maximum(self.graph.tails, self.graph.heads)
         return len(np.unique(ends[0].astype(np.int64) * self.graph.n_nodes + ends[1]))
 
-    def weighted(self, weights: list[float]) -> Oracle:
-        """Return the oracle of the network in which each person counts by a weight."""
+    def oracle_without(self, people: Collection[Hashable]) -> Oracle:
+        """Return the oracle of the network in which some people do not count."""
         from oracles import InfluenceMaximization
 
-        assert self.graph is not None
+        if not people or self.graph is None:
+            return self.oracle
+        weights = [float(label not in people) for label in self.names.labels]
         return InfluenceMaximization(self.graph, k=self.options.k, node_weights=weights)
+
+
+def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
+    """Return the expected result of a choice if the means are true."""
+    spread: Any = getattr(oracle, "spread", None)
+    if spread is None:
+        return float(means[choice].sum())
+    return float(spread(choice, np.clip(means, 0.0, 1.0), cascades=_CASCADES)[0])
 
 
 def problem_of(folder: Path, options: Options) -> Problem:
@@ -423,18 +464,27 @@ def problem_of(folder: Path, options: Options) -> Problem:
     OSError
         If a file cannot be read.
     """
-    if options.network is not None:
-        return _of_network(folder, options)
+    try:
+        return _of_list(folder, options) if options.network is None else _of_network(folder, options)
+    except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
+        raise ValueError(str(error).replace(f"{folder}{os.sep}", "")) from None
+
+
+def _of_list(folder: Path, options: Options) -> Problem:
     assert options.names is not None
+    from instances.networks.network import text_of
     from oracles import TopK
 
+    file = folder / options.names
+    _, text, _ = text_of(file)
     try:
-        labels: list[Hashable] = [*names_in(decoded((folder / options.names).read_bytes()))]
+        names, told = names_in(text)
     except ValueError as error:
-        raise ValueError(f"{options.names}: {error}") from None
+        raise ValueError(f"{file}: {error}") from None
+    labels: list[Hashable] = [*names]
     _check_k(options.k, len(labels))
     oracle = TopK(len(labels), k=options.k).named(labels)
-    return Problem(options, Names(labels), oracle, told=tuple(alike_in_words(labels)))
+    return Problem(options, Names(labels), oracle, told=(*told, *alike_in_words(labels)))
 
 
 def _check_k(k: int, n: int) -> None:
@@ -447,11 +497,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
     from oracles import InfluenceMaximization
 
     assert options.network is not None
-    try:
-        how: dict[str, Any] = {name: getattr(options, name) for name in options.of_network()}
-        network = read_network(folder / options.network, **how)
-    except ValueError as error:  # a new campaign is made in a temporary folder, which the user does not know
-        raise ValueError(str(error).replace(str(folder / options.network), options.network)) from None
+    how: dict[str, Any] = {name: getattr(options, name) for name in options.of_network()}
+    network = read_network(folder / options.network, **how)
     graph = _with_ties(network.graph, options.ties, network.directed)
     if not graph.n_arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")

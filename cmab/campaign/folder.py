@@ -15,18 +15,29 @@ from typing import Any
 import numpy as np
 
 from cmab import Campaign
-from cmab.campaign.files import FILE, Options, Problem, clean, problem_of, read_options, short, written
+from cmab.campaign.files import (
+    FILE,
+    Options,
+    Problem,
+    clean,
+    problem_of,
+    read_options,
+    short,
+    value_of,
+    written,
+)
 from cmab.campaign.reports import (
+    BEST,
+    NEW_ONLY,
     Report,
     Round,
     UnreachableError,
-    joined_ever,
+    not_new,
     round_of,
     rounds_of,
     without_path,
 )
 from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError, TicketError
-from cmab.oracle import feedback_of
 from cmab.validation import shown
 
 #: The largest number of characters of a name.
@@ -46,15 +57,14 @@ class CampaignFolder:
         The author of the events that this object adds.
     accept_changes : bool
         Whether changes of the network, the list or the options since the last use are accepted.
-    is_new : bool
-        Whether the folder may have no events yet; then the first one is written.
     problem : Problem, optional
-        The problem of the files and options of this folder, if it is known. By default, the files are read.
+        The problem of the files and options of this folder, for a new campaign and after a change. If it is
+        omitted, the files are read, and the events must exist.
 
     Raises
     ------
     ValueError
-        If the folder has no campaign, or its files are not valid, or its events are missing.
+        If the folder has no campaign, or its files are not valid.
     OSError
         If a file cannot be read or written.
     """
@@ -65,7 +75,6 @@ class CampaignFolder:
         *,
         author: str = "",
         accept_changes: bool = False,
-        is_new: bool = False,
         problem: Problem | None = None,
     ) -> None:
         self.path, self._author = Path(path), signature(author)
@@ -77,8 +86,8 @@ class CampaignFolder:
         self.options = options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, options) if problem is None else problem
         where = options.events if "://" in options.events else self.path / options.events
-        if not is_new:
-            _check_begun(where)
+        if problem is None and isinstance(where, Path) and not (where.is_file() and where.stat().st_size):
+            raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
         try:
             self.campaign = Campaign(
                 self.problem.oracle,
@@ -134,37 +143,29 @@ class CampaignFolder:
         return rounds_of(self.history(), is_network=self.is_network)
 
     def ask(
-        self, without: Iterable[str] = (), *, instead_of: int | None = None, author: str | None = None
-    ) -> Round:
-        """Choose for a new round, without some names; cancel the round `instead_of` in the same step.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown, or too few names remain.
-        """
-        available = self._available(without)
-        ticket = None if instead_of is None else round_of(self.rounds(), instead_of).ticket
-        return self._round_with(self._of(author).ask(available=available, instead_of=ticket).number)
-
-    def ask_best(
         self,
         without: Iterable[str] = (),
         *,
-        is_learning: bool = False,
+        is_best: bool = False,
         is_new_only: bool = False,
+        instead_of: int | None = None,
+        kept: Sequence[Hashable] = (),
         author: str | None = None,
     ) -> Round:
-        """Choose the best names by the present estimates for a new round.
+        """Choose for a new round.
 
         Parameters
         ----------
         without : iterable of str
             The names that are left out.
-        is_learning : bool
-            Whether a draw from the posterior takes the place of the estimates, so that the page also learns.
+        is_best : bool
+            Whether the choice is the best one by the present estimates, instead of one that also learns.
         is_new_only : bool
-            Whether only people count who have not joined before; in a network only.
+            Whether only people count who join for the first time; in a network only.
+        instead_of : int, optional
+            The number of a round that waits and is cancelled in the same step.
+        kept : sequence of hashable
+            The names, all but one, that stay in the round.
         author : str, optional
             The author of the event.
 
@@ -173,49 +174,84 @@ class CampaignFolder:
         ValueError
             If a name is unknown, or too few names remain.
         """
-        labels, oracle, beliefs = self.problem.names.labels, self.problem.oracle, self.campaign.beliefs()
-        rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
-        before = joined_ever(self.rounds()) if is_new_only else set()
-        if before:
-            oracle = self.problem.weighted([float(label not in before) for label in labels])
-        listed = self._available([*without, *map(str, before)])
-        flags = np.array([listed is None or label in listed for label in labels])
-        means = beliefs.draw(rng) if is_learning else beliefs.means
-        found = [labels[at] for at in oracle.solve_within(means, flags, rng).tolist()]
-        return self._round_with(self._of(author).ask(names=found, note="" if is_learning else "best").number)
-
-    def _round_with(self, ticket: int) -> Round:
-        return next(of for of in self.rounds() if of.ticket == ticket)
-
-    def _available(self, without: Iterable[str]) -> list[Hashable] | None:
-        """Return the names that can be chosen, or None for all."""
-        names = self.problem.names
-        left_out = {*names.find_all(without)}
-        if len(names.labels) - len(left_out) < self.options.k:
+        old = None if instead_of is None else round_of(self.rounds(), instead_of)
+        left_out = self.problem.names.find_all(without)
+        labels, out = self.problem.names.labels, {*left_out}
+        available = [label for label in labels if label not in out] if out else None
+        ticket, found = None if old is None else old.ticket, None
+        before = not_new(self.rounds(), but=old) if is_new_only else set()
+        oracle = self.problem.oracle_without(before)
+        gone = len(labels) - len({*labels} - out - before)
+        if len(labels) - gone < self.options.k:
             raise ValueError(
-                f"{self.options.k} of {len(names.labels)} names must remain to choose from, got"
-                f" {len(left_out)} that are left out"
+                f"{self.options.k} of {len(labels)} names must remain to choose from, got {gone} that are"
+                f" left out{' or are not new' if before else ''}"
             )
-        return [label for label in names.labels if label not in left_out] if left_out else None
+        if is_best or is_new_only or kept:
+            beliefs = self.campaign.beliefs()
+            rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
+            means = beliefs.means if is_best else beliefs.draw(rng)
+            flags = np.array([label not in before and label not in out for label in labels])
+            chosen = oracle.solve_within(means, flags, rng)
+            if kept:
+                fixed = [labels.index(name) for name in kept]
+                others = [at for at in chosen.tolist() if at not in fixed]
+                value = {at: value_of(oracle, np.array([*fixed, at]), means) for at in others}
+                chosen = np.array([*fixed, max(others, key=value.__getitem__)])
+            found = [labels[at] for at in chosen.tolist()]
+        note = "; ".join([BEST] * is_best + [NEW_ONLY] * is_new_only)
+        campaign = self._of(author)
+        new = campaign.ask(names=found, available=available, instead_of=ticket, note=note)
+        return next(of for of in self.rounds() if of.ticket == new.number)
 
-    def change(self, **options: Any) -> CampaignFolder:
+    def leave_out(self, number: int, name: str, *, author: str | None = None) -> Round:
+        """Choose another name in place of one of a round that waits, as the round was chosen."""
+        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
+        if gone not in old.names:
+            raise ValueError(f"{name} must be in round {number} to be left out")
+        return self.ask(
+            [*map(str, old.left_out), name],
+            is_best=old.is_best,
+            is_new_only=old.is_new_only,
+            instead_of=number,
+            kept=[each for each in old.names if each != gone],
+            author=author,
+        )
+
+    def change(self, *, author: str | None = None, **options: Any) -> CampaignFolder:
         """Write changed options, and return the campaign with them.
 
         Raises
         ------
         ValueError
-            If an option is not valid; the options then remain as they were.
+            If an option is not valid, or a report needs a tie that would be gone.
         """
         new = replace(self.options, **options)
-        problem = self.problem if new.ties == self.options.ties else problem_of(self.path, new)
-        text = (self.path / FILE).read_text(encoding="utf-8")
+        is_same = new.ties == self.options.ties
+        problem = self.problem if is_same else problem_of(self.path, new)
+        if not is_same:
+            self._check_reports(problem)
         (self.path / FILE).write_text(written(new), encoding="utf-8")
-        try:
-            self.close()
-            return CampaignFolder(self.path, accept_changes=new.ties != self.options.ties, problem=problem)
-        except ValueError:
-            (self.path / FILE).write_text(text, encoding="utf-8")
-            raise
+        by = self._author if author is None else author
+        if is_same:
+            title = f"title: {self.options.title} → {new.title}" if "title" in options else ""
+            self._of(by).note("; ".join(filter(None, [title, "notes" if "notes" in options else ""])))
+        self.close()
+        return CampaignFolder(self.path, author=by or "", accept_changes=not is_same, problem=problem)
+
+    def _check_reports(self, problem: Problem) -> None:
+        """Raise ``ValueError`` if a round has people that another network lacks or does not reach."""
+        assert problem.graph is not None
+        known = {*problem.names.labels}
+        for of in self.rounds():
+            people = {*of.planned, *of.names, *(of.joined or {}), *of.unknown}
+            lost = [*(people - known)] if of.state != "cancelled" else []
+            if of.state == "reported" and not lost:
+                lost = without_path(problem.graph, of.names, {*(of.joined or {})} - {*of.alone}, of.unknown)
+            if lost:
+                raise ValueError(
+                    f"round {of.number} needs the tie, because of {lost[0]}; correct its report first"
+                )
 
     def tell(self, report: Report, *, author: str | None = None) -> Round:
         """Store a report; if the round was reported before, the report replaces the former one.
@@ -228,17 +264,17 @@ class CampaignFolder:
         of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
-        asked = self._asked(of, report)
-        ticket, given = of.ticket, self._arguments(asked, report)
+        asked = of.names if report.asked is None else tuple(report.asked)
+        if not asked:
+            raise ValueError(
+                f"somebody must have been asked in round {of.number}; otherwise cancel the round"
+            )
+        given = self._arguments(asked, report)
+        if {*asked} != {*of.planned}:
+            given["played"] = asked
+        campaign = self._of(author)
         try:
-            if asked != of.names:
-                if "joined" in given:  # raises the error of a report that cannot be true before the ask
-                    entries = [self.problem.names.labels.index(name) for name in asked]
-                    told = {name: value for name, value in given.items() if name != "reward"}
-                    feedback_of(self.problem.oracle, np.array(entries, np.int64), **told)
-                ticket = self._of(author).ask(names=asked, instead_of=ticket, note="report").number
-            campaign = self._of(author)
-            (campaign.correct if of.state == "reported" else campaign.tell)(ticket=ticket, **given)
+            (campaign.correct if of.state == "reported" else campaign.tell)(ticket=of.ticket, **given)
         except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
@@ -261,8 +297,6 @@ class CampaignFolder:
     def undo(self, *, author: str | None = None) -> dict[str, Any]:
         """Take back the last report, correction or cancellation, and return its event with the ``round``.
 
-        A report of others than those who were chosen is taken back with the change of who was asked.
-
         Raises
         ------
         cmab.errors.NothingToUndoError
@@ -274,11 +308,7 @@ class CampaignFolder:
             event = self._of(author).undo()
         except NothingToUndoError:
             raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
-        of = rounds[event["ticket"]]
-        if event["event"] == "tell" and of.note == "report":
-            self.history()
-            self._of(author).undo()
-        return event | {"round": of.number}
+        return event | {"round": rounds[event["ticket"]].number}
 
     def _of(self, author: str | None) -> Campaign:
         """Return the campaign for an action of an author, after which the events are read again.
@@ -288,21 +318,6 @@ class CampaignFolder:
         found, self._history = self._history, None
         by = self._author if author is None else signature(author)
         return self.campaign.signed(by, n_events=None if found is None else len(found))
-
-    def _asked(self, of: Round, report: Report) -> tuple[Hashable, ...]:
-        """Return the people that were really asked and came."""
-        if not (report.absent or report.instead):
-            return of.names
-        if of.state == "reported":
-            raise ValueError(
-                f"who was asked in round {of.number} can change with its first report only; undo the report"
-            )
-        there = (*(name for name in of.names if name not in report.absent), *report.instead)
-        if not there:
-            raise ValueError(
-                f"somebody must have been asked in round {of.number}; otherwise cancel the round"
-            )
-        return tuple(dict.fromkeys(there))
 
     def _arguments(self, asked: Sequence[Hashable], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
@@ -333,20 +348,6 @@ def signature(author: str) -> str | None:
     return plain[:200] or None
 
 
-def _check_begun(where: str | Path) -> None:
-    """Raise ``ValueError`` if the events are missing, so that no other campaign begins in their place."""
-    from cmab.campaign.store import Store
-
-    store = Store(where)
-    is_there = store.exists()
-    store.close()
-    if not is_there:
-        raise ValueError(
-            f"{store.where} must have the events of the campaign, got none; restore a backup, or make a new"
-            " campaign"
-        )
-
-
 def check_names(labels: Iterable[Hashable]) -> None:
     """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
     for label in labels:
@@ -362,30 +363,10 @@ def check_names(labels: Iterable[Hashable]) -> None:
 def create_folder(
     path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes], *, author: str = ""
 ) -> CampaignFolder:
-    """Make the folder of a new campaign, completely or not at all.
+    """Make the folder of a new campaign, completely or not at all, and return the opened campaign.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder, which must be new or empty.
-    options : Options
-        The options.
-    files : mapping of str to bytes
-        The contents of the files that the options name.
-    author : str
-        The author of the first event.
-
-    Returns
-    -------
-    CampaignFolder
-        The opened campaign.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not empty, or a file is not valid.
-    OSError
-        If the folder cannot be written.
+    The folder must be new or empty. `files` has the contents of the files that the options name. `author` is
+    that of the first event.
     """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -403,13 +384,13 @@ def create_folder(
         for name, data in files.items():
             (new / name).write_bytes(data)
         (new / FILE).write_text(written(options), encoding="utf-8")
-        made = CampaignFolder(new, author=author, is_new=True)
-        made.close()
-        check_names(made.problem.names.labels)
+        problem = problem_of(new, options)
+        check_names(problem.names.labels)
+        CampaignFolder(new, author=author, problem=problem).close()
         with suppress(FileNotFoundError):
             folder.rmdir()
         shutil.move(new, folder)
-    return CampaignFolder(folder, author=author, problem=made.problem)
+    return CampaignFolder(folder, author=author, problem=problem)
 
 
 def title_of(folder: Path) -> str:

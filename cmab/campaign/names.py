@@ -137,20 +137,16 @@ def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
     """
     if is_tie and known and not (isinstance(name, tuple) and len(name) > 1):
         return f"{meant(name, known) or '.'} A tie is written with both names, such as {next(iter(known))!r}"
-    hint, why = meant(name, known), "The network has nothing of this name"
+    hint, strange = meant(name, known), []
     if is_tie and isinstance(name, tuple) and len(name) > 1:
         ends = {end for tie in known if isinstance(tie, tuple) for end in tie[:2]}
         strange = [end for end in name[:2] if end not in ends]
         # Two known ends are not misspelled, so the only suggestion is the tie in the other direction.
         turned = f": is {name[::-1]!r} meant?" if name[::-1] in known else ""
         hint = "".join(meant(end, ends) for end in strange) or turned
-        why = "The network has both ends, but no tie between them"
-        if turned:
-            why = "The network has the tie in the other direction only"
-        if strange:
-            why = f"{strange[0]!r} is not in the network"
+    why = f" {strange[0]!r} is not in the network." if strange else ""
     return (
-        f"{hint or '.'} {why}. If it exists, add it to the graph (a row of its file), and make the campaign"
+        f"{hint or '.'}{why} If it exists, add it to the graph (a row of its file), and make the campaign"
         " again with the new graph and accept_changes=True"
     )
 

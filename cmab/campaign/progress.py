@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,17 +14,16 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.certificate import RegretCertificate
-from cmab.campaign.files import Problem
+from cmab.campaign.files import Problem, value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.posterior import Beliefs
-from cmab.campaign.reports import Round
-from cmab.oracle import Oracle
+from cmab.campaign.reports import Round, not_new, steps_in
 
 #: The level of all intervals.
 LEVEL = 0.9
 #: The number of posterior draws for a contribution in a network, and in a large one.
 _DRAWS, _FEW_DRAWS, _LARGE = 40, 12, 100_000
-_CASCADES, _VALUE_CASCADES = 100, 300
+_CASCADES = 100
 #: The most rows that the terminal shows.
 _MOST = 20
 
@@ -54,6 +52,8 @@ class Reason:
         The number of another round with the name that waits for its report; 0 without one.
     is_first : bool
         Whether there was no report yet.
+    is_new_only : bool
+        Whether only people count who join for the first time.
     """
 
     name: Hashable
@@ -62,6 +62,7 @@ class Reason:
     asked: int
     waiting: int = 0
     is_first: bool = False
+    is_new_only: bool = False
 
     def in_words(self, *, is_network: bool) -> str:
         """Return the reason as sentences."""
@@ -80,7 +81,12 @@ class Reason:
         effect = f"The mean result is about {self.mean:.2f}."
         if is_network:
             people = "person" if mean == "1.0" else "people"
-            effect = f"Adds about {mean} {people} to the round, {self.name} included."
+            new = (
+                f"who join{'s' * (people == 'person')} for the first time"
+                if self.is_new_only
+                else "to the round"
+            )
+            effect = f"Adds about {mean} {people} {new}, {self.name} included."
         why = "among the best by all reports so far"
         if self.kind == "explored" and self.asked >= 2:
             why = "chosen again to learn more, because the best choice is not certain yet"
@@ -108,26 +114,30 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     chosen = np.array([number[name] for name in names], np.int64)
     rng, told = np.random.default_rng(0), [each for each in earlier if each.state == "reported"]
     waiting = [each for each in earlier if each.state == "waiting" and each.number != of.number]
-    best = set(problem.oracle.solve(beliefs.means, rng).tolist())
-    means = beliefs.means[chosen] if problem.graph is None else _contributions(problem, beliefs, chosen, rng)
+    before = not_new(earlier, but=of) if of.is_new_only else set()
+    oracle = problem.oracle_without(before)
+    best = set(oracle.solve(beliefs.means, rng).tolist())
+    if of.left_out or before:  # also known good: the best of those that can be chosen
+        gone = {*of.left_out, *before}
+        flags = np.array([label not in gone for label in number])
+        best.update(oracle.solve_within(beliefs.means, flags, rng).tolist())
+    means = beliefs.means[chosen] if problem.graph is None else _contributions(oracle, beliefs, chosen, rng)
     return [
         Reason(
             name,
             mean,
-            "known" if of.note == "best" or number[name] in best else "explored",
+            "known" if of.is_best or number[name] in best else "explored",
             sum(name in each.names for each in told),
             max((each.number for each in waiting if name in each.names), default=0),
             not told,
+            of.is_new_only,
         )
         for name, mean in zip(names, means.tolist(), strict=True)
     ]
 
 
-def _contributions(
-    problem: Problem, beliefs: Beliefs, chosen: IntArray, rng: np.random.Generator
-) -> FloatArray:
+def _contributions(oracle: Any, beliefs: Beliefs, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
     """Return the expected number of people that join less if all but one of the chosen people are asked."""
-    oracle: Any = problem.oracle
     found = np.zeros((_DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS, len(chosen)))
     for row in found:
         means = np.clip(beliefs.draw(rng), 0.0, 1.0)
@@ -138,14 +148,6 @@ def _contributions(
             row[at] = max(whole - rest, 0.0)
     mean: FloatArray = found.mean(axis=0)
     return mean
-
-
-def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
-    """Return the expected result of a choice if the means are true."""
-    spread: Any = getattr(oracle, "spread", None)
-    if spread is None:
-        return float(means[choice].sum())
-    return float(spread(choice, np.clip(means, 0.0, 1.0), cascades=_VALUE_CASCADES)[0])
 
 
 # Tables
@@ -177,14 +179,6 @@ def different_people(rounds: Sequence[Round]) -> str:
     """Return how many different people joined: a number, or "at least" a number if some names are unknown.
 
     The people asked in a reported round count as joined.
-
-    Examples
-    --------
-    >>> from cmab.campaign.progress import different_people
-    >>> from cmab.campaign.reports import Round
-    >>> first = Round(1, "2026-11-25", ("Ann",), "reported", count=2.0, joined={"Bob": None})
-    >>> different_people([first, Round(2, "2026-11-25", ("Bob",), "reported", count=3.0)])
-    'at least 2'
     """
     told = [of for of in rounds if of.state == "reported"]
     names = {name for of in told for name in (*of.names, *(of.joined or {}))}
@@ -198,6 +192,7 @@ def _rounds(folder: CampaignFolder) -> list[Row]:
             "round": of.number,
             "state": of.state,
             "asked_at": of.asked,
+            "chosen": [str(name) for name in of.planned],
             "asked": [str(name) for name in of.names],
             "joined" if folder.is_network else "total": None if math.isnan(of.count) else of.count,
             "names_joined" if folder.is_network else "results": _details(folder, of),
@@ -246,40 +241,92 @@ def _named(label: Hashable, is_network: bool) -> Row:
     return {"name": str(label)}
 
 
-def _history(folder: CampaignFolder) -> list[Row]:
+def history_of(folder: CampaignFolder) -> list[Row]:
+    """Return the events in words, oldest first. A choice in place of another one is one row."""
+    events = folder.history()
     numbers = {ticket: of.number for of in folder.rounds() for ticket in (of.ticket, *of.former)}
-    return [
-        {
-            "line": event["line"],
-            "at": event["at"],
-            "author": event.get("author") or "",
-            "event": WORDS.get(event["event"], event["event"]),
-            "round": numbers.get(event.get("ticket", -1)),
-            "names": [str(name) for name in event.get("names") or ()],
-            "undone": event["undone"],
-        }
-        for event in folder.history()
-    ]
+    by_line = {event["line"]: event for event in events}
+    asks = {event["ticket"]: event for event in events if event["event"] == "ask"}
+    replaced = {event["replaced_by"]: event for event in events if "replaced_by" in event}
+    rows = []
+    for event in events:
+        if event.keys() & {"withdrawn", "replaced_by"}:  # a part of the undo, or of the choice, before it
+            continue
+        kind, target = event["event"], by_line.get(event.get("of_line", 0), {})
+        ticket: Any = event.get("ticket", target.get("ticket"))
+        old = replaced.get(ticket)
+        details, undone = event.get("note", ""), event["undone"]
+        if kind == "ask":
+            details, undone = _chosen(event), undone or (old is not None and old["undone"])
+        elif kind in ("tell", "correct"):
+            details = _reported(event, asks[ticket]["names"], is_network=folder.is_network)
+        elif kind == "undo":
+            details = f"the {named(target)}"
+        elif kind == "changed":
+            ties = [_ties(event, key) for key in ("new", "gone") if event.get(key)]
+            details = "; ".join(ties) or "other options or another version, and the same ties"
+        told = "chosen again" if kind == "ask" and old else WORDS.get(kind, kind)
+        values = event["at"], event.get("author") or "", numbers.get(ticket), told, details, undone
+        rows.append(dict(zip(("at", "author", "round", "event", "details", "undone"), values, strict=True)))
+    return rows
+
+
+def named(event: dict[str, Any]) -> str:
+    """Return the noun for an event that can be taken back."""
+    kind = "new choice" if "replaced_by" in event else event["event"]
+    return {"tell": "report", "correct": "correction", "cancel": "cancellation"}.get(kind, kind)
+
+
+def _chosen(event: dict[str, Any]) -> str:
+    """Return a choice in words: who was chosen and left out, and how."""
+    told = [_few(event["names"])]
+    told += [f"left out: {_few(event['left_out'])}"] if event.get("left_out") else []
+    return "; ".join([*told, event["note"]] if event.get("note") else told)
+
+
+def _reported(event: dict[str, Any], planned: Sequence[Hashable], *, is_network: bool) -> str:
+    """Return a report in words: the results, or who was asked, how many joined, and who."""
+    results, reward = event.get("outcomes"), event.get("reward")
+    if not is_network:
+        return ", ".join(f"{name}: {value:g}" for name, value in (results or {}).items())
+    asked = event.get("names", planned)
+    gone = [name for name in planned if name not in asked]
+    names = [name for name in steps_in(event.get("joined") or {}) if name not in asked]
+    names += event.get("unseen", ()) if reward is not None and "joined" in event else ()
+    told = [f"asked: {_few(asked)}{f' (not {_few(gone)})' if gone else ''}"]
+    if reward is not None and not math.isnan(reward):
+        told.append(f"{counted(reward, 'person', 'people')} joined, with those who were asked")
+    return "; ".join([*told, f"joined: {_few(names)}"] if names else told)
+
+
+def _ties(event: dict[str, Any], key: str) -> str:
+    pairs = dict.fromkeys(" – ".join(sorted(map(str, tie[:2]))) for tie in event[key])
+    return f"tie {'added' if key == 'new' else 'removed'}: {_few([*pairs])}"
+
+
+def _few(names: Sequence[Hashable], most: int = 12) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(map(str, names[:most]))}{more}"
 
 
 #: The kinds of events in plain words.
 WORDS = {
-    "campaign": "started",
-    "changed": "options changed",
+    "campaign": "campaign made",
+    "changed": "network changed",
+    "note": "settings changed",
     "ask": "chosen",
     "tell": "reported",
     "correct": "corrected",
     "cancel": "cancelled",
-    "undo": "undone",
+    "undo": "taken back",
 }
-#: The tables that can be exported, and the formats.
+#: The tables that can be exported.
 TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
     "rounds": _rounds,
     "people": _people,
     "estimates": _estimates,
-    "history": _history,
+    "history": history_of,
 }
-FORMATS = ("csv", "json")
 #: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
 _FORMULA = ("=", "+", "-", "@", "'")
 #: Categories of Unicode whose characters are not visible at the beginning of a text.
@@ -287,23 +334,12 @@ _INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me", "Cn", "Co", "Cs")
 _BREAKS = dict.fromkeys(map(ord, "\t\r\n\v\f"), " ")
 
 
-def exported(folder: CampaignFolder, name: str, form: str) -> bytes:
-    """Return a table as the bytes of a CSV or JSON file.
+def exported(folder: CampaignFolder, name: str) -> bytes:
+    """Return a table as the bytes of a CSV file.
 
-    In CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
-
-    Raises
-    ------
-    ValueError
-        If there is no such table or format.
+    Text that a spreadsheet would take for a formula gets an apostrophe before it.
     """
-    if name not in TABLES or form not in FORMATS:
-        raise ValueError(
-            f"table must be one of {', '.join(TABLES)} as {' or '.join(FORMATS)}, got {name} as {form}"
-        )
     rows = TABLES[name](folder)
-    if form == "json":
-        return json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False).encode("utf-8", "replace")
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])
@@ -357,7 +393,8 @@ def outcome_in_words(of: Round, *, is_network: bool) -> str:
     if math.isnan(of.count):
         return "reported in part"
     if is_network:
-        return f"{counted(of.count, 'person', 'people')} joined, with those who were asked"
+        new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
+        return f"{counted(of.count, 'person', 'people')} joined, with those who were asked{new}"
     return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
 
 

@@ -10,6 +10,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,6 +192,11 @@ class Translation:
 
     # Reports.
 
+    @staticmethod
+    def played(asked: Body, report: Body) -> Body:
+        """Return the body with the entries that were played: the report if it has others than the ask."""
+        return report if "super_arm" in report else asked
+
     def report_body(self, feedback: Feedback) -> Body:
         """Return the body of the event of a report."""
         body: Body = {
@@ -220,7 +226,7 @@ class Translation:
         body : dict
             The body of the report.
         asked : dict
-            The body of the event of its ticket.
+            The body with the entries that were played.
         """
         to_choices, to_arms = self._numbers[body["names"]]
         arms, outcomes = to_arms[body["arms"]], np.array(body["outcomes"], np.float64)
@@ -358,14 +364,16 @@ class Replay:
                 self.of.policy.reserve(self.state, self.of.ticket(ticket, event.body))
         elif kind == "tell":
             asked = self.pending.pop(ticket, None) or find(ticket)
-            self._learn(event, self.of.ticket(ticket, asked.body), (report or event).body, asked)
+            self._learn(event, ticket, (report or event).body, asked.body)
             self.last_told = (report or event).at
         elif kind == "cancel":
             self.pending.pop(ticket, None)
 
-    def _learn(self, event: Event, ticket: Ticket, body: Body, asked: Event) -> None:
+    def _learn(self, event: Event, number: int, body: Body, asked: Body) -> None:
         of, policy = self.of, self.of.policy
-        told = observed = of.feedback(body, asked.body)
+        asked = of.played(asked, body)
+        ticket = of.ticket(number, asked)
+        told = observed = of.feedback(body, asked)
         if isinstance(told, CascadeFeedback):
             observed, prior = told.plain, prior_of(policy)
             if self.hidden is None and prior is not None:
@@ -449,7 +457,13 @@ class Rewrites:
 def rows_of(events: Sequence[Event], labels: Mapping[int, Labels]) -> list[dict[str, Any]]:
     """Return events as rows of the history, by name."""
     undone = {event.body["line"] for event in events if event.kind == "undo"}
-    return [row_of(event, labels, event.number in undone) for event in events]
+    rows = [row_of(event, labels, event.number in undone) for event in events]
+    described = [event.number for event in events if event.kind in ("campaign", "changed")]
+    for one, other in pairwise(described):
+        if labels[one] != labels[other]:
+            old, new = {*labels[one].arms}, {*labels[other].arms}
+            rows[other - 1] |= {"new": tuple(new - old), "gone": tuple(old - new)}
+    return rows
 
 
 def row_of(event: Event, labels: Mapping[int, Labels], is_undone: bool) -> dict[str, Any]:
@@ -461,6 +475,10 @@ def row_of(event: Event, labels: Mapping[int, Labels], is_undone: bool) -> dict[
     row |= {key: body[key] for key in _SHOWN if key in body}
     if "super_arm" in body:
         row["names"] = tuple(labels[body["names"]].choices[number] for number in body["super_arm"])
+    if "available" in body.get("context", {}):
+        choices = labels[body["names"]].choices
+        flags = in_order(body["context"]["available"], np.arange(len(choices)), len(choices))
+        row["left_out"] = tuple(name for name, flag in zip(choices, flags, strict=True) if not flag)
     if "outcomes" in body:
         arms = [labels[body["names"]].arms[number] for number in body["arms"]]
         row["outcomes"] = dict(zip(arms, body["outcomes"], strict=True))

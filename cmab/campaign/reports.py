@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import networkx as nx
 import numpy as np
 
-from cmab.campaign.files import Names, clean, number_in, short
+from cmab.campaign.files import DATE, NO_NAMES, Names, clean, number_in, short
 from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from oracles import DirectedGraph
 
 State = Literal["waiting", "reported", "cancelled"]
+#: The notes of a choice in its event.
+BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Round:
     asked : str
         The time of the choice in UTC, as ISO text.
     names : tuple
-        The names that were chosen.
+        The names that were chosen; after the report, those that were really asked.
     state : {"waiting", "reported", "cancelled"}
         Whether the round waits for its report, was reported or was cancelled.
     told : str or None
@@ -56,12 +58,17 @@ class Round:
     ticket : int
         The number of the ticket of the campaign.
     former : tuple of int
-        The tickets that this one replaced, because names were left out or others were asked, and those that
-        were taken back.
-    note : str
-        How the names were chosen: "best" without trying others, "report" for the people whom a report names.
+        The tickets that this one replaced, because names were left out, and those that were taken back.
+    is_best : bool
+        Whether the names were chosen without trying others.
+    is_new_only : bool
+        Whether only people counted for the choice who join for the first time.
     planned : tuple
-        The names that the first of these tickets had.
+        The names that were chosen.
+    left_out : tuple
+        The names that were left out of the choice.
+    n_new : int or None
+        In a network: how many joined who are in no earlier reported round, if all names are known.
     alone : tuple
         The joined people that no joined person can have told. They are counted, and nothing is learned from
         them.
@@ -81,8 +88,11 @@ class Round:
     mark: int = 0
     ticket: int = -1
     former: tuple[int, ...] = ()
-    note: str = ""
+    is_best: bool = False
+    is_new_only: bool = False
     planned: tuple[Hashable, ...] = ()
+    left_out: tuple[Hashable, ...] = ()
+    n_new: int | None = None
     alone: tuple[Hashable, ...] = ()
 
 
@@ -106,7 +116,7 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
         of = found[each.asked["ticket"]] = _round_of(each, is_network)
         if of.ticket in former:  # it takes the place of the round before
             old = found[former[of.ticket]]
-            of.number, of.planned, of.former = old.number, old.planned, (*old.former, old.ticket)
+            of.number, of.former = old.number, (*old.former, old.ticket)
             rounds[old.number - 1] = of
         elif of.state == "cancelled" and of.ticket in withdrawn:
             old = found[of.ticket] = found[withdrawn[of.ticket]]
@@ -114,16 +124,24 @@ def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Ro
         else:
             of.number = len(rounds) + 1
             rounds.append(of)
+    before: set[Hashable] = set()
+    for of in rounds:
+        if of.state == "reported" and of.joined is not None:
+            there = {*of.names, *of.joined}
+            of.n_new = len(there - before) if len(there) == of.count else None
+        before |= joined_ever([of])
     return rounds
 
 
 def _round_of(each: Standing, is_network: bool) -> Round:
     """Return the round of a ticket, without a number."""
     last: dict[str, Any] = each.told or each.closed or {}
-    of = Round(0, each.asked["at"], each.asked["names"], told=last.get("at"), mark=each.mark)
-    of.author = (last or each.asked).get("author", "")
-    of.corrected, of.planned, of.ticket = last.get("event") == "correct", of.names, each.asked["ticket"]
-    of.state, of.note = "cancelled" if each.closed else "waiting", each.asked.get("note", "")
+    asked, note = each.asked, each.asked.get("note", "")
+    of = Round(0, asked["at"], last.get("names", asked["names"]), told=last.get("at"), mark=each.mark)
+    of.author = (last or asked).get("author", "")
+    of.corrected, of.planned, of.ticket = last.get("event") == "correct", asked["names"], asked["ticket"]
+    of.state, of.left_out = "cancelled" if each.closed else "waiting", asked.get("left_out", ())
+    of.is_best, of.is_new_only = BEST in note, NEW_ONLY in note
     if each.told is None:
         return of
     of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())
@@ -164,6 +182,15 @@ def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
     """Return the people that are known to have joined or to have been asked in a reported round."""
     told = [of for of in rounds if of.state == "reported"]
     return {name for of in told for name in (*of.names, *(of.joined or {}))}
+
+
+def not_new(rounds: Iterable[Round], but: Round | None = None) -> set[Hashable]:
+    """Return the people who do not count as new: those in a report, and those asked in a round that waits.
+
+    The round `but` does not count.
+    """
+    others = [of for of in rounds if but is None or of.ticket != but.ticket]
+    return joined_ever(others).union(*(of.names for of in others if of.state == "waiting"))
 
 
 def steps_in(joined: Any) -> dict[Hashable, int | None]:
@@ -210,10 +237,6 @@ def without_path(
 
 _YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
 _NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
-#: A date as spreadsheets write it. Dates do not tell who told whom, so nothing is learned from them.
-_DATE = re.compile(
-    r"\d{1,4}[-./ ]\d{1,2}[-./ ]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?)?", re.IGNORECASE
-)
 
 
 @dataclass
@@ -232,10 +255,8 @@ class Report:
         In a list: the result of each item.
     count : float, optional
         Only the number of joined people, including the people asked.
-    absent : list
-        The people that were chosen, but not asked, or who did not come.
-    instead : list
-        The people that were asked, but not chosen.
+    asked : list, optional
+        The people that were really asked and came; by default, those of the round.
     alone : bool
         Whether people that no joined person can have told are accepted.
     """
@@ -245,15 +266,15 @@ class Report:
     unknown: list[Hashable] = field(default_factory=list)
     results: dict[Hashable, float] = field(default_factory=dict)
     count: float | None = None
-    absent: list[Hashable] = field(default_factory=list)
-    instead: list[Hashable] = field(default_factory=list)
+    asked: list[Hashable] | None = None
     alone: bool = False
 
 
 def entries_in(text: str, names: Names) -> list[str]:
     """Return the entries of a text with names in lines, or between commas, semicolons or tabs.
 
-    Dates are left out. A name that contains a comma is found as a whole.
+    Dates, which do not tell who told whom, and words such as nobody are left out. A name that contains a
+    comma is found as a whole.
 
     Examples
     --------
@@ -272,8 +293,9 @@ def entries_in(text: str, names: Names) -> list[str]:
                     end = next(ends, at + 1)
                     found.append(clean(",".join(tokens[at:end])))
                     at = end
-    dated = [re.sub(r"\s*=\s*$", "", _DATE.sub("", each)) if each not in names else each for each in found]
-    return [each for each in dict.fromkeys(map(str.strip, dated)) if each]
+    dated = [re.sub(r"\s*=\s*$", "", DATE.sub("", each)) if each not in names else each for each in found]
+    found = [each for each in dict.fromkeys(map(str.strip, dated)) if each]
+    return [each for each in found if each in names or each.casefold() not in NO_NAMES]
 
 
 def _is_entry(tokens: Sequence[str], names: Names) -> bool:
@@ -289,8 +311,7 @@ def report_of(
     *,
     is_network: bool,
     unknown: Iterable[str] = (),
-    absent: Iterable[str] = (),
-    instead: Iterable[str] = (),
+    asked: Iterable[str] | None = None,
     largest: float = 1.0,
 ) -> Report:
     """Return the report of a round from entries such as ``Bob`` or ``Bob=2``.
@@ -313,19 +334,19 @@ def report_of(
             except ValueError as error:
                 wrong.append(str(error))
 
-    report.instead = [name for name, _ in found_in(instead) if name not in of.names]
-    report.absent = [name for name, _ in found_in(absent)]
-    asked = (*(name for name in of.names if name not in report.absent), *report.instead)
+    if asked is not None:
+        report.asked = list(dict.fromkeys(name for name, _ in found_in(asked)))
+    there = of.names if report.asked is None else report.asked
     for name, value in found_in(entries):
         try:
             if is_network:
-                _add_person(report, asked, name, value)
+                _add_person(report, there, name, value)
             else:
                 _add_result(report, of, name, value or "yes", largest)
         except ValueError as error:
             wrong.append(str(error))
     report.unknown = list(dict.fromkeys(name for name, _ in found_in(unknown)))
-    both = [name for name in report.unknown if name in asked or name in report.joined]
+    both = [name for name in report.unknown if name in there or name in report.joined]
     if is_network and both:
         wrong.append(f"{shown(str(both[0]))} cannot be both asked or joined, and unknown")
     if wrong:

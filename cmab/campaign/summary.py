@@ -6,9 +6,8 @@ import math
 import os
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,94 +19,29 @@ from cmab.offline.log import Log, LoggedRound, written
 _IN_WORDS = 10
 
 
-class Learned(NamedTuple):
-    """Statistics of one base arm: its mean outcome and the number of outcomes."""
+def summary_of(history: list[dict[str, Any]], of: Translation) -> str:
+    """Return the numbers of rounds, the mean reward and the most often observed arms as text.
 
-    name: Hashable
-    mean: float
-    seen: int
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The progress of a campaign; ``print`` shows it as text.
-
-    Attributes
-    ----------
-    told, pending, cancelled : int
-        The numbers of reported, pending and cancelled tickets.
-    reward : float
-        The mean of the reported rewards; nan if no reward was reported.
-    last : str or None
-        The time of the most recent report (UTC).
-    n_arms : int
-        The number of base arms.
-    learned : tuple of Learned
-        The statistics of all base arms with at least one observed outcome: ``name``, ``mean``, ``seen``. The
-        most often observed arm comes first. The reports are counted directly, so the numbers do not depend on
-        the policy.
-    noun : str
-        The word for base arms: ``"ties"`` or ``"base arms"``.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from cmab import CUCB, Campaign
-    >>> from oracles import TopK
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     campaign = Campaign(CUCB(TopK(5, k=2)), pathlib.Path(folder, "campaign.db"), rng=0)
-    ...     campaign.tell({0: 1.0, 1: 0.0}, campaign.ask(), reward=1.0)
-    ...     summary = campaign.summary()
-    >>> summary.told, summary.pending, summary.learned[0].name
-    (1, 0, 0)
+    The reports are counted directly, so the numbers do not depend on the policy.
     """
-
-    told: int
-    pending: int
-    cancelled: int
-    reward: float
-    last: str | None
-    n_arms: int
-    learned: tuple[Learned, ...]
-    noun: str = "base arms"
-
-    def __str__(self) -> str:
-        parts = [
-            f"rounds reported: {self.told:,}",
-            f"pending: {self.pending:,}",
-            f"cancelled: {self.cancelled:,}",
-        ]
-        parts += [f"last report {self.last[:16].replace('T', ' ')} UTC"] if self.last else []
-        lines = [", ".join(parts)]
-        if not np.isnan(self.reward):
-            lines.append(f"mean reward of a round: {self.reward:.4g}")
-        lines.append(f"{len(self.learned):,} of {self.n_arms:,} {self.noun} seen")
-        first, more = self.learned[:_IN_WORDS], len(self.learned) - _IN_WORDS
-        lines += [f"  {written(arm.name)}  mean {arm.mean:.3f}, seen {arm.seen:,}" for arm in first]
-        return "\n".join(lines + ([f"  and {more:,} more"] if more > 0 else []))
-
-
-def summary_of(history: list[dict[str, Any]], of: Translation) -> Summary:
-    """Return the summary of the rounds of a history."""
     tickets = list(standing_of(history))
     reports = [each.told for each in tickets if each.told is not None]
     rewards = [row["reward"] for row in reports if "reward" in row]
     states = Counter(each.state for each in tickets)
+    words = ("rounds reported", "told"), ("pending", "pending"), ("cancelled", "cancelled")
+    last = max((row["at"] for row in reports), default=None)
+    more = f", last report {last[:16].replace('T', ' ')} UTC" if last else ""
+    lines = [", ".join(f"{word}: {states[state]:,}" for word, state in words) + more]
+    lines += [f"mean reward of a round: {np.mean(rewards):.4g}"] if rewards else []
     seen: dict[Hashable, list[float]] = {}
     for row in reports:
         for name, outcome in row["outcomes"].items():
             seen.setdefault(of.arms.form_of(name), []).append(outcome)
-    learned = [Learned(name, sum(v) / len(v), len(v)) for name, v in seen.items() if name in of.arms.number]
-    return Summary(
-        told=len(reports),
-        pending=states["pending"],
-        cancelled=states["cancelled"],
-        reward=float(np.mean(rewards)) if rewards else float("nan"),
-        last=max((row["at"] for row in reports), default=None),
-        n_arms=len(of.arms.own),
-        learned=tuple(sorted(learned, key=lambda arm: (-arm.seen, -arm.mean))),
-        noun=of.arms.plural,
-    )
+    found = [(name, float(np.mean(one)), len(one)) for name, one in seen.items() if name in of.arms.number]
+    lines.append(f"{len(found):,} of {len(of.arms.own):,} {of.arms.plural} seen")
+    for name, mean, n in sorted(found, key=lambda arm: (-arm[2], -arm[1]))[:_IN_WORDS]:
+        lines.append(f"  {written(name)}  mean {mean:.3f}, seen {n:,}")
+    return "\n".join([*lines, f"  and {len(found) - _IN_WORDS:,} more"] if len(found) > _IN_WORDS else lines)
 
 
 def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
@@ -166,6 +100,8 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
 
 def _logged(each: Standing, context: Context | None) -> LoggedRound:
     asked, told = each.asked, each.told or {}
+    if "names" in told:  # others were played than those that the policy chose
+        asked = {"ticket": asked["ticket"], "names": told["names"], "at": asked["at"]}
     return LoggedRound(
         number=asked["ticket"],
         state=each.state,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
-from cmab.compiled import index_kernel, lean_kernel, learn_kernel
+from cmab.compiled import index_kernel, inner_kernel, learn_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval
 from cmab.policies.hierarchical import (
@@ -65,7 +65,7 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
         if count == 0.0:
             first_seen += 1
             sums[2 * m + arm] = 1.0 if is_found else 0.0
-        sums[arm] += share_of(outcomes[j], reals)
+        sums[arm] += share_of(outcomes[j], reals[LOW], reals[HIGH] - reals[LOW])
         sums[m + arm] = count + 1.0
         has_won = math.floor(sums[arm] + shift) > won
         counted, seen = (wins, won) if has_won else (losses, count - won)
@@ -74,14 +74,14 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
     memory[memory.shape[0] - 1] = news + (1.0 if first_seen > 0 else 0.0)
 
 
-@lean_kernel
+@inner_kernel
 def is_discovery(news, t):
     """Return whether round t is a round of discovery, if `news` rounds before it had news."""
     # The multiples of the golden ratio, modulo 1, are spread evenly. The update can compute them as well.
     return news > 0.0 and t * _GOLDEN % 1.0 * t * min(news + 2.0, math.sqrt(t)) < t - 1.0 - news
 
 
-@lean_kernel
+@inner_kernel
 def multiply(weights, wins, losses, counted, seen, count):
     """Multiply the weight of each point by the probability of the next outcome of an arm."""
     # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four
@@ -106,7 +106,7 @@ def multiply(weights, wins, losses, counted, seen, count):
             weights[p] = max(weights[p] / total, _LEAST)
 
 
-@lean_kernel
+@inner_kernel
 def point_at(weights, n_points, uniform):
     """Return the point of the grid at `uniform` in [0, 1) of the cumulated weights."""
     one, two, three, four, last = 0.0, 0.0, 0.0, 0.0, 0
@@ -124,7 +124,7 @@ def point_at(weights, n_points, uniform):
     return last
 
 
-@lean_kernel
+@inner_kernel
 def pooled_dispersion(counts, means, deviations, low, length, coins):
     """Return the squared deviations of all arms, divided by those of coins with the same means; at most 1.
 
@@ -134,7 +134,7 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     for i in range(counts.shape[0]):
         coins[i] = 0.0
         if counts[i] > 1 and length > _SHORTEST:
-            n, share = float(counts[i]), share_at(means[i], low, length)
+            n, share = float(counts[i]), share_of(means[i], low, length)
             squares = deviations[i] / length / length
             # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
             # for any outcomes, and for coins it is the same number.
@@ -148,14 +148,7 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     return (degrees * ratio + CAUTION) / (degrees + CAUTION)
 
 
-@lean_kernel
-def share_at(value, low, length):
-    """Return `value` as a fraction of the support, clipped to [0, 1]."""
-    # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
-    return min(max((value - low) / length, 0.0), 1.0)
-
-
-@lean_kernel
+@inner_kernel
 def weight_of(count, share, squares, coins, pooled):
     """Return the count divided by the dispersion of an arm, whose prior is the pooled dispersion."""
     if coins == 0.0:
@@ -166,7 +159,7 @@ def weight_of(count, share, squares, coins, pooled):
     return count * (count - 1.0 + CAUTION) * coins / ((count - 1.0) * bounded + CAUTION * pooled * coins)
 
 
-@lean_kernel
+@inner_kernel
 def boundary(s):
     """Return by how many deviations an index may exceed the mean, with `s` rounds to come per known outcome.
 
@@ -184,14 +177,14 @@ def boundary(s):
     return math.sqrt(2.0 * long - math.log(long) - math.log(16.0 * math.pi))
 
 
-@lean_kernel
+@inner_kernel
 def trigamma(x):
     """Return the second derivative of ln Gamma, with an error below 2 %."""
     y = x + 1.0
     return 1.0 / (x * x) + 1.0 / y + 0.5 / (y * y) + 1.0 / (6.0 * y * y * y)
 
 
-@lean_kernel
+@inner_kernel
 def bounded_rise(a, b, s, theta):
     """Return the smaller one of `theta` and the upper bound on the index of the posterior Beta(a, b)."""
     mean = a / (a + b)
@@ -206,7 +199,7 @@ def bounded_rise(a, b, s, theta):
     return min(theta, 1.0 - (1.0 - mean) * math.exp(-rise))
 
 
-@lean_kernel
+@inner_kernel
 def bounded_draw(a, b, s, theta):
     """Return a draw `theta` from Beta(a, b), or the bound on its side of the mean if it is beyond it."""
     if theta * (a + b) > a:
@@ -236,7 +229,7 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
             # The weights change with the first outcome. Until then, the point is that of the group before.
             if weights[0] != 1.0 or weights[n_points - 1] != 1.0:
                 p = point_at(weights, n_points, uniform)
-        share, n = share_at(means[arm], low, length), float(counts[arm])
+        share, n = share_of(means[arm], low, length), float(counts[arm])
         known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
         alpha, beta = wins[p], losses[p]
         if n < few:

@@ -509,7 +509,7 @@ def _super_arm_with(
     # All other arms have value 0, so the best super arm contains this arm if any super arm does.
     means = np.zeros(oracle.n_arms) if oracle.sense == "max" else np.ones(oracle.n_arms)
     means[arm] = 1.0 if oracle.sense == "max" else 0.0
-    if oracle.can_constrain:
+    if oracle.is_linear and oracle.can_constrain:
         exclude = np.flatnonzero(~available) if available is not None else np.empty(0, np.int64)
         if arm in exclude:
             return otherwise

@@ -10,7 +10,7 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray
 from cmab.bounds.beta import beta_quantile
-from cmab.compiled import index_kernel, lean_kernel
+from cmab.compiled import index_kernel, inner_kernel, lean_kernel
 from cmab.oracle import Oracle
 from cmab.parameters import interval, one_of, real
 from cmab.policy import CompiledIndexPolicy, break_ties
@@ -30,7 +30,7 @@ _LIGHTEST = 1e-6
 _LEAST = 1e-100
 
 
-@lean_kernel
+@inner_kernel
 def power_draw(a, b, exponential):
     """Return a draw from Beta(a, b), of which a or b is 1, made from a draw of an exponential distribution.
 

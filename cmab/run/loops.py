@@ -30,6 +30,7 @@ from cmab.compiled import (
     kernel,
     learn_kernel,
     loop_kernel,
+    this_thread,
     types,
 )
 from cmab.environment import Environment, changes
@@ -173,6 +174,7 @@ def play_in_python(
         if tick is not None and (t == last or clock() >= next_tick):
             tick(t - ticked)
             ticked, next_tick = t, clock() + TICK_SECONDS
+        this_thread.rounds_left -= 1
 
 
 def _check_available(source: str, super_arm: IntArray, available: Any) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.certificate import Certify
+from cmab.compiled import expecting
 from cmab.environment import Environment, changes
 from cmab.explorer import Explorer
 from cmab.feedback import Context
@@ -163,6 +164,7 @@ def simulate(
         last, is_alone = int(rounds[-1]), n_jobs == 1 or replications == 1
         with (
             ended_by_signals(),
+            expecting(replications * last),
             progress_bar(progress, total=replications * last, unit=" rounds", unit_scale=True) as bar,
         ):
             if is_alone and bar is not None:

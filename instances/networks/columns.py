@@ -6,15 +6,14 @@ import csv
 import io
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from cmab.campaign.files import STATED
+from cmab.campaign.files import DATE, NO_NAMES, STATED, clean, no_names_told
 from cmab.run.tables import numbers_of
 from cmab.validation import shown
 
@@ -53,12 +52,6 @@ _NO_END_WORDS = (
 )
 _TITLES, _BESIDE, _NO_ENDS = (
     frozenset(words.split()) for words in (_TITLE_WORDS, _BESIDE_WORDS, _NO_END_WORDS)
-)
-_DATE = re.compile(
-    r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})
-        ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?[ap]\.?m\.?)?)?
-        (\ ?(GMT|UTC|Z|CES?T|E[SD]T)?([+-]\d{1,2}(:?\d{2})?)?)?""",
-    re.IGNORECASE | re.VERBOSE,
 )
 _MISSING = {"", "-", "?", ".", "na", "n/a", "nan", "none", "null", "#n/a", "missing"}
 _DIRECTED = {"directed": True, "undirected": False}
@@ -164,17 +157,27 @@ def delimited(
         raise ValueError(f"{file} must hold at least one edge, got none")
     if header is None and asked == (None, None) and (matrix := _matrix(rows)):
         return _of_matrix(file, *matrix)
+    for row, later in pairwise(rows):
+        if later.line > row.line + 1 and _pair(later.fields):
+            raise ValueError(
+                f"{file}, line {later.line}: a second table must not follow an empty line; save the table of"
+                " the ties alone, with the names of the people in it"
+            )
     names, edges, has_header, n_nodes, notes = _cut(file, rows, header, delimiter)
     if comments:
         notes.insert(0, f"lines that begin with # or % are left out: {comments:,}")
+    titles = {re.sub(r"[\W_]+", "", name.casefold()) for name in names}
+    if has_header and asked == (None, None) and titles in ({"id", "name"}, {"id", "label"}):
+        raise ValueError(f"{file} must have ties, one line for each, got a table of people only")
     first, second = _places_of_ends(file, names, edges, has_header, asked)
     edges = [_widened(row, len(names), first) for row in edges]
     refuse(_wrong_rows(file, edges, names, delimiter))
     is_form = any(_are_dates([row.fields[at] for row in edges]) for at in range(len(names)))
     further = _alike(names, first, second) if has_header and asked[1] is None else []
-    ties, nodes, split = _ties(edges, first, [second, *further], names[second], is_form)
+    ties, nodes, split, nameless = _ties(edges, first, [second, *further], names[second], is_form)
     if split:
         notes.append(f"cells with several names, which are one tie each: {split:,}")
+    notes += no_names_told(nameless)
     taken = {first, second, *further}
     columns: dict[str, list[object]] = {
         name: [row.fields[at] for row, _, _ in ties] for at, name in enumerate(names) if at not in taken
@@ -296,10 +299,9 @@ def _wrong_rows(file: Path, edges: list[_Row], names: Sequence[str], delimiter: 
 def refuse(wrong: list[str]) -> None:
     """Raise ``ValueError`` with the first lines of a list of faults, if there are any."""
     if wrong:
-        more = (
-            [f"there are {len(wrong) - _SHOWN_CELLS:,} more such lines"] if len(wrong) > _SHOWN_CELLS else []
-        )
-        raise ValueError("\n".join([*wrong[:_SHOWN_CELLS], *more]))
+        more = len(wrong) - _SHOWN_CELLS
+        told = [f"there are {more:,} more such lines"] if more > 0 else []
+        raise ValueError("\n".join([*wrong[:_SHOWN_CELLS], *told]))
 
 
 # The header
@@ -359,7 +361,7 @@ def _is_header(rows: Sequence[_Row]) -> bool:
         return True
     for at, cell in enumerate(first):
         cells = [row[at] for row in below if at < len(row)]
-        if not cell or len(cells) < len(below) or not math.isnan(number_of(cell)) or _DATE.fullmatch(cell):
+        if not cell or len(cells) < len(below) or not math.isnan(number_of(cell)) or DATE.fullmatch(cell):
             continue
         given = [other for other in cells if other.casefold() not in _MISSING]
         if given and (_are_dates(given) or not any(math.isnan(number_of(other)) for other in given)):
@@ -388,7 +390,7 @@ def _is_title(cell: str) -> bool:
 
 def _are_dates(cells: Sequence[str]) -> bool:
     given = [cell for cell in cells if cell]
-    return bool(given) and all(map(_DATE.fullmatch, given))
+    return bool(given) and all(map(DATE.fullmatch, given))
 
 
 def _pair(titles: Sequence[str]) -> tuple[int, int] | None:
@@ -452,8 +454,8 @@ def _alike(names: Sequence[str], first: int, second: int) -> list[int]:
 
 def _ties(
     edges: Sequence[_Row], first: int, others: Sequence[int], title: str, is_form: bool
-) -> tuple[list[tuple[_Row, str, str]], list[str], int]:
-    """Return the ties of each line, the names without ties, and the number of cells with several names.
+) -> tuple[list[tuple[_Row, str, str]], list[str], int, dict[str, None]]:
+    """Return the ties, the names without ties, the number of cells with several names, and cells of no name.
 
     A cell of the second column has several names between semicolons or line ends, or between commas if the
     first column has no comma and the file is a form, the title is a plural, or a part is a name elsewhere.
@@ -466,23 +468,23 @@ def _ties(
         or any(part.strip() in known for parts in listed for part in parts)
     )
     marks = re.compile(r"[;\n,]" if commas else r"[;\n]")
-    ties, nodes, split = [], [], 0
+    ties, nodes, split, nameless = [], [], 0, dict[str, None]()
     for row in edges:
         name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
-        if name and not given and is_alone:
-            nodes.append(_tidy(name))
+        gone = [cell for cell in (name, *given) if cell.casefold() in NO_NAMES]
+        nameless |= dict.fromkeys(gone)
+        given = [cell for cell in given if cell not in gone]
+        if name in gone:
+            continue
+        if name and not given and (is_alone or gone):
+            nodes.append(clean(name))
             continue
         for cell in given or [""]:
-            parts = [part for part in map(_tidy, marks.split(cell)) if part] if marks.search(cell) else [cell]
+            parts = [part for part in map(clean, marks.split(cell)) if part] if marks.search(cell) else [cell]
             split += len(parts) > 1
-            ties += [(row, _tidy(name), _tidy(part)) for part in parts]
-    return ties, nodes, split
-
-
-def _tidy(name: str) -> str:
-    """Return a name without repeated blanks, in the composed form of Unicode."""
-    return " ".join((name if name.isascii() else unicodedata.normalize("NFC", name)).split())
+            ties += [(row, clean(name), clean(part)) for part in parts]
+    return ties, nodes, split, nameless
 
 
 def _merged(
@@ -511,7 +513,7 @@ def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[t
 
 
 def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line on a first tie whose names are in no other line: it may be a header."""
+    """Return a line on a first tie with names that are in no other line: it may be a header."""
     is_known = not {*ends[0]}.isdisjoint(name for pair in ends[1:] for name in pair)
     if is_known or all(map(is_number, ends[0])):
         return []

@@ -9,6 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -184,21 +185,7 @@ def read_network(
 
 def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]) -> tuple[EdgeTable, bool]:
     """Return the edges, and whether the text was read as Windows-1252."""
-    data, as_windows = _bytes_of(file), False
-    if data.startswith(_WORKBOOK):
-        data = _text_of_sheet(file, data)
-    try:
-        text = _text_in(data)
-    except UnicodeDecodeError:
-        try:
-            text, as_windows = data.decode(_WINDOWS), b"\0" not in data
-        except UnicodeDecodeError:
-            as_windows = False
-        if not as_windows:
-            raise ValueError(
-                f"{file} must be text in UTF-8 or a workbook (.xlsx), got other data; save a spreadsheet as"
-                " CSV in UTF-8, and unpack an archive, unless gzip made it"
-            ) from None
+    data, text, as_windows = text_of(file)
     form = form_of(file, text)
     if (header is not None or asked != (None, None)) and form is not None:
         raise ValueError(
@@ -211,6 +198,25 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must hold at least one edge, got none")
     return table, as_windows and form not in ("GraphML", "GEXF")  # XML states its encoding
+
+
+def text_of(file: Path) -> tuple[bytes, str, bool]:
+    """Return the bytes and the text of a file, and whether it was read as Windows-1252."""
+    data = _bytes_of(file)
+    if data.startswith(_WORKBOOK):
+        data = _text_of_sheet(file, data)
+    if not data.strip():
+        raise ValueError(f"{file} must not be empty")
+    try:
+        return data, _text_in(data), False
+    except UnicodeDecodeError:
+        if b"\0" not in data:
+            with suppress(UnicodeDecodeError):
+                return data, data.decode(_WINDOWS), True
+        raise ValueError(
+            f"{file} must be text in UTF-8 or a workbook (.xlsx), got other data; save a spreadsheet as CSV"
+            " in UTF-8, and unpack an archive, unless gzip made it"
+        ) from None
 
 
 def _bytes_of(file: Path) -> bytes:
@@ -238,11 +244,11 @@ def _text_of_sheet(file: Path, data: bytes) -> bytes:
         sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=str)
     except ImportError:
         raise ValueError(
-            f"{file} is a workbook, which needs pandas and openpyxl: pip install 'cmab[excel]'; or save it as"
+            f'{file} is a workbook, which needs pandas and openpyxl: pip install "cmab[excel]"; or save it as'
             " CSV (UTF-8)"
         ) from None
-    except Exception as error:  # other archives, and damaged workbooks, raise many types of exceptions
-        raise ValueError(f"{file} must be a workbook (.xlsx) or text, got {error}; save it as CSV") from None
+    except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
+        raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
     return bytes(sheet.to_csv(index=False, header=False).encode())
 
 
@@ -402,20 +408,14 @@ def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     With equal weights this is the weighted cascade, Kempe, Kleinberg and Tardos (2003), section 4:
     p(u, v) = c(u, v) / d(v), where c(u, v) counts parallel edges, which are integer weights here.
     """
-    if weights.max(initial=0.0) > np.finfo(np.float64).max / max(1, len(weights)):  # a sum might overflow
-        weights = weights / len(weights) / weights.max()
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
 
 
 def _others_told(table: EdgeTable, used: str | None) -> list[str]:
     """Return a line about the columns that are not used, if there are any."""
-    rest: Sequence[str] = [name for name in table.columns if name != used]
-    if not rest:
-        return []
-    if len(rest) == 1:
-        return [f"column {rest[0]} is not used"]
-    return [f"columns {_listed(rest)} are not used"]
+    rest = [name for name in table.columns if name != used]
+    return [f"columns that are not used: {_listed(rest)}"] if rest else []
 
 
 def _listed(names: Sequence[str]) -> str:

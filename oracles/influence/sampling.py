@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from cmab.arrays import AnyArray, FloatArray, IntArray
-from cmab.compiled import GOLDEN, eager_kernel, kernel, lean_kernel, mix, to_unit
+from cmab.compiled import GOLDEN, eager_kernel, inner_kernel, kernel, mix, to_unit
 from oracles.influence.graph import SCALE
 
 Result = TypeVar("Result")
@@ -170,7 +170,7 @@ S33 = np.uint64(33)
 _LAST_33, _REST = np.uint64((1 << 33) - 1), 2.0**33
 
 
-@lean_kernel
+@inner_kernel
 def draw_root(roots, cuts, aliases, state):
     """Return the root of the stream at `state`, and the state after it."""
     state += GOLDEN
@@ -183,7 +183,7 @@ def draw_root(roots, cuts, aliases, state):
     return roots[slot], state
 
 
-@lean_kernel
+@inner_kernel
 def is_below(word, chance):
     """Return whether a 64-bit number is below ``2^64 * chance``, given that their first 31 bits are equal.
 
@@ -194,7 +194,7 @@ def is_below(word, chance):
     return bool(np.float64(word & _LAST_33) < rest * _REST)
 
 
-@lean_kernel
+@inner_kernel
 def _next_by_coins(i, stop, limits, arms, chances, state):
     """Return the first live arc from `i` on, or `stop`, and the state after one number for each arc."""
     while i < stop:
@@ -208,7 +208,7 @@ def _next_by_coins(i, stop, limits, arms, chances, state):
     return i, state
 
 
-@lean_kernel
+@inner_kernel
 def _first_live(first, last, arms, chances, left):
     """Return the first live arc of a node that has one; `left` is uniform below the probability of this."""
     all_dead, possible = 1.0, first
@@ -224,7 +224,7 @@ def _first_live(first, last, arms, chances, left):
     return possible  # `left` is not negative because of rounding
 
 
-@lean_kernel
+@inner_kernel
 def _is_kept(word, top, i, limits, arms, chances):
     """Return whether a success at probability `top` is one of arc i, by thinning."""
     # A success at `top` that is kept with probability p / top has probability p. Comparing with the first 31
@@ -234,7 +234,7 @@ def _is_kept(word, top, i, limits, arms, chances):
     return scaled < limits[i] or (scaled < limits[i] + 1.0 and value < chances[arms[i]])
 
 
-@lean_kernel
+@inner_kernel
 def _next_by_skips(i, stop, rate, top, limits, arms, chances, state):
     """Return the same as `_next_by_coins`, if no arc has a probability above `top`.
 

@@ -12,6 +12,7 @@ import numpy as np
 from cmab.arrays import AnyArray, FloatArray, IntArray
 from cmab.compiled import (
     eager_kernel,
+    inner_kernel,
     kernel,
     keyed_uniform,
     keyed_word,
@@ -60,7 +61,7 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
     n = offsets.shape[0] - 1
     dormant, hit = np.ones(n, np.uint8), np.empty(max(n, arcs.shape[0]) + 1, np.int32)
     starts, stops = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    size, seen, at = 0, 0, 0
+    size, seen, at, state = 0, 0, 0, mix(np.uint64(key))
     for seed in seeds:
         if not 0 <= seed < n or not dormant[seed]:
             return -1, 0
@@ -75,7 +76,7 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
         while at < size:
             for j in range(starts[at], stops[at]):
                 arc = arcs[j]
-                success = keyed_word(key, j) < arc["limit"]
+                success = keyed_word(state, j) < arc["limit"]
                 observed[seen] = arc["arm"]
                 outcomes[seen] = success
                 seen += 1
@@ -91,7 +92,7 @@ def cascade(offsets, arcs, seeds, key, observed, outcomes):
     return size, seen
 
 
-@lean_kernel
+@inner_kernel
 def cascade_key(key, i):
     """Return the key of cascade `i`, a nonnegative integer."""
     return int(mix(np.uint64(key) + mix(np.uint64(i))) >> np.uint64(1))
@@ -109,7 +110,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
     active = np.empty(n + 1, np.int32)
     total, squares = 0.0, 0.0
     for i in range(first, last):
-        run = cascade_key(key, i)
+        state = mix(np.uint64(cascade_key(key, i)))
         # Seeds count as hit, so the loop below writes them down.
         hits, size, at, spread = seeds.shape[0], 0, 0, 0.0
         hit[:hits] = seeds
@@ -126,7 +127,7 @@ def spread_sums(offsets, arcs, weights, seeds, key, first, last, origin):
                 for j in range(starts[at], stops[at]):
                     arc = arcs[j]
                     hit[hits] = arc["head"]
-                    hits += keyed_word(run, j) < arc["limit"]
+                    hits += keyed_word(state, j) < arc["limit"]
                 at += 1
         # One pass sums over the active nodes and resets the marks for the next cascade.
         for v in active[:size]:

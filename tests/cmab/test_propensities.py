@@ -93,13 +93,6 @@ def test_lists_classes_and_slates_have_exact_propensities(make, oracle, free):
         assert abs(draws[arm] / 600 - chance) <= 6.0 * math.sqrt(chance * (1 - chance) / 600)
 
 
-def test_slates_with_quotas_have_unknown_propensities():
-    for oracle in (Slate(3, 2, groups=["a", "a", "b"], quotas=1), Slate(2, 2)):
-        context = Context(available=np.arange(oracle.n_arms) != 1)
-        policy = RandomPolicy(oracle)
-        assert policy.propensity(policy.initial_state(), np.array([0]), context) is None
-
-
 def test_ties_share_the_probability_of_a_set():
     """Compared with all orders of six arms."""
     values, free = np.array([0.5, 0.2, 0.5, 0.9, 0.5, 0.2]), np.ones(6, bool)
@@ -119,6 +112,8 @@ def test_ties_share_the_probability_of_a_set():
         (RandomPolicy(TopK(3, 1)), Context(values=[1.0, 2.0, 3.0])),
         (CTS(TopK(3, 1)), None),
         (EpsilonGreedy(TopK(3, 1)), None),
+        (RandomPolicy(Slate(3, 2, groups=["a", "a", "b"], quotas=1)), Context(available=np.arange(6) != 1)),
+        (RandomPolicy(Slate(2, 2)), Context(available=np.arange(4) != 1)),
     ],
 )
 def test_unknown_propensities_are_none(policy, context):
@@ -163,14 +158,8 @@ def test_marginals_of_a_list():
     assert np.abs(found.by_position - 1 / 4).max() < 6 * math.sqrt(3 / 16 / 4000)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(RandomPolicy, marks=pytest.mark.slow),
-        pytest.param(CTS, marks=pytest.mark.slow),
-        pytest.param(lambda oracle: EpsilonGreedy(oracle, 0.8), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [RandomPolicy, CTS, lambda oracle: EpsilonGreedy(oracle, 0.8)])
 def test_logs_of_random_policies_are_evaluated(make, tmp_path):
     """The interval of 99.9 % contains the value of the best pair, 1.2, for a fixed seed."""
     means = np.array([0.2, 0.3, 0.5, 0.7, 0.1])
@@ -184,15 +173,6 @@ def test_logs_of_random_policies_are_evaluated(make, tmp_path):
     assert all(row.propensity > 0 and len(row.by_position) == 2 for row in log)
     low, high = off_policy_value(log, {(2, 3): 1.0}, level=0.999).interval
     assert low < 1.2 < high
-
-
-def test_a_log_without_propensities_names_the_remedy(tmp_path):
-    running = Campaign(CTS(ORACLE), tmp_path / "log.db", rng=3)
-    for _ in range(3):
-        request = running.ask()
-        running.tell(dict.fromkeys(request.names, 1.0), request, reward=2.0)
-    with pytest.raises(ValueError, match=r"propensity_draws=200"):
-        off_policy_value(read_campaign(tmp_path / "log.db"), {request.names: 1.0})
 
 
 def test_draws_change_neither_the_choices_nor_the_replay(tmp_path):

@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
+from cases import STREETS, pages
 
 from cmab import CTS, CUCB, ArmStatistics, Feedback, simulate
 from instances import BernoulliArms, Coverage, IndependentCascade, SemiBandit
-from oracles import BruteForce, GraphicMatroid, InfluenceMaximization, TopK
+from oracles import BruteForce, DirectedGraph, GraphicMatroid, InfluenceMaximization, MaxCoverage, TopK
 
 
 def test_shared_statistics_count_every_round():
@@ -35,20 +36,10 @@ def test_shared_statistics_count_every_round():
     np.testing.assert_allclose(stats.deviations, 4 * each * 1.25)
 
 
-def graph_of_cascades():
-    """A ring with chords."""
-    n = 40
-    tails = np.repeat(np.arange(n), 3)
-    return tails, (tails + np.tile([1, 5, 11], n)) % n
-
-
 def problems():
     """Yield a policy's oracle and an environment, one of each way to play rounds."""
-    from cases import STREETS, pages
-
-    from oracles import DirectedGraph, MaxCoverage
-
-    graph = DirectedGraph.from_edges(*graph_of_cascades())
+    tails = np.repeat(np.arange(40), 3)
+    graph = DirectedGraph.from_edges(tails, (tails + np.tile([1, 5, 11], 40)) % 40)  # a ring with chords
     cascade = IndependentCascade(graph, np.full(120, 0.2), k=2, n_rr_sets=2**12)
     yield InfluenceMaximization(graph, 2, epsilon=0.3), cascade
     arms = BernoulliArms(np.linspace(0.2, 0.8, 8))

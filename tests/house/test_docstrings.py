@@ -1,9 +1,10 @@
-"""Every public object documents its parameters and has an example (which the doctests run)."""
+"""Public objects document their parameters, have an example (which the doctests run), and take names."""
 
 import inspect
 import re
 
 import pytest
+from bad_arguments import RESULTS
 from places import ROOT
 
 import cmab
@@ -19,6 +20,10 @@ PUBLIC = [
     for name in module.__all__
     if callable(getattr(module, name))
 ]
+
+
+#: Bases and parts of rules.
+PARTS = {"CompiledIndexPolicy", "Goal", "LLR", "LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer"}
 
 
 @pytest.mark.parametrize("thing", PUBLIC)
@@ -45,19 +50,14 @@ def test_public_methods_have_a_docstring_of_their_own_or_of_a_base():
 
 
 def test_every_rule_says_when_to_use_it():
-    """Bases and parts of rules do not."""
-    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
-    parts |= {"CompiledIndexPolicy", "LLR"}
     for space in (cmab.policies, cmab.exploration):
-        for name in set(space.__all__) - parts:
+        for name in set(space.__all__) - PARTS:
             text = " ".join(str(getattr(space, name).__doc__).split())
             assert re.search(r"\bUse this (policy|explorer|wrapper)\b", text), name
 
 
 def test_pages_name_every_rule_that_can_be_chosen():
     """A reader of the pages finds each explorer and each policy on a page."""
-    parts = {"LUCBRule", "LogRadius", "PhasedExplorer", "RuledExplorer", "Goal"}
-    parts |= {"CompiledIndexPolicy", "LLR"}
     pages = [
         page.read_text(encoding="utf-8")
         for folder in ("start", "how-to")
@@ -65,4 +65,23 @@ def test_pages_name_every_rule_that_can_be_chosen():
     ]
     named = set(re.findall(r"`(?:cmab\.)?(\w+)[`(]", "\n".join(pages)))
     for space in (cmab.policies, cmab.exploration):
-        assert set(space.__all__) - parts <= named
+        assert set(space.__all__) - PARTS <= named
+
+
+#: A pair of terminals, as networkx has it, or three arguments that belong together.
+THREE = {oracles.DisjointPaths, oracles.MinimumCut, oracles.MostReliablePath, oracles.ShortestPath}
+THREE |= {cmab.ModelPolicy, cmab.PBMUCB, cmab.Smoothness}
+MADE = {
+    thing
+    for module in (cmab, oracles, instances)
+    for thing in [getattr(module, name) for name in module.__all__]
+    if inspect.isclass(thing) and not RESULTS.fullmatch(thing.__name__)
+}
+
+
+@pytest.mark.parametrize("kind", sorted(MADE - {cmab.Certify, cmab.LoggedRound}, key=str), ids=str)
+def test_constructors_take_the_third_argument_by_name(kind):
+    if not issubclass(kind, BaseException):
+        parameters = inspect.signature(kind).parameters.values()
+        in_order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        assert len(in_order) <= (3 if kind in THREE else 2), in_order

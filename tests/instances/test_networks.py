@@ -98,13 +98,18 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
             ": 2",
         ),
         (FORM + '2024-03-06 09:08,Ann,"Bob\nCy"\n06.03.2024,Eve,\n', "Ann-Bob, Ann-Cy", "1 name has no tie"),
-        ("06.03.2024;Ann;Bob\n07.03.2024;Bob;Cy\n", "Ann-Bob, Bob-Cy", "column 1 is not used"),
+        ("06.03.2024;Ann;Bob\n07.03.2024;Bob;Cy\n", "Ann-Bob, Bob-Cy", "columns that are not used: 1"),
         ('name,friends\nAnn,"Bob, Cy"\n', "Ann-Bob, Ann-Cy", "several names, which are one tie each: 1"),
         ("Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n", "Ann-Bob, Ann-Cy, Bob-Cy", "header Name, Friend 1"),
         ('boss,who\nAnn,"Lee, Bob"\n', "Ann-Lee, Bob", "header boss, who"),
         ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "header tag, with"),
         ("% a b\n# From To\nx y\n# c\ny z\n", "x-y, y-z", "begin with # or % are left out: 3"),
         ("Zoe\u0301,b\nb,Zo\u00e9\n", "Zoé-b, b-Zoé", "in both directions"),
+        (
+            "ego,alter\nA,B\nC,nobody\n-,D\nE,n/a\n",
+            "A-B",
+            "left out, because they are no names: nobody, -, n/a",
+        ),
     ],
 )
 def test_exports_of_forms_and_names_with_marks(text, expected, words, tmp_path):
@@ -194,12 +199,17 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "has weights"),
         ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "has weights"),
         ("a,c,1\nb,c,1\n", {"probability_column": "3"}, [1.0, 1.0], "column 3 has the probabilities"),
-        ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns x, note are not used"),
-        ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "column x is not used"),
-        ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "column id is not used"),
-        ("Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n", {}, [0.75, 0.25], "column Edge ID is not used"),
+        ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns that are not used: x, note"),
+        ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "columns that are not used: x"),
+        ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "columns that are not used: id"),
+        (
+            "Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n",
+            {},
+            [0.75, 0.25],
+            "are not used: Edge ID",
+        ),
         ("id,source,target\n3,a,c\n1,b,c\n", {"weight_column": "id"}, [0.75, 0.25], "column id (1 to 3)"),
-        (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "column 1 is not used"),
+        (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "columns that are not used: 1"),
         # A fault in a number of the first line: the cells show that it was taken for a header.
         ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the header a, b, x /"),
         ("a,c,0\n", {"weight_column": "3"}, [0.0], "has weights"),
@@ -353,13 +363,16 @@ def test_xml_states_its_encoding(encoding, tmp_path):
     assert "Windows-1252" not in said(network)
 
 
-def test_a_workbook(tmp_path):
+def test_a_workbook(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}).to_excel(
-        tmp_path / "a.xlsx", index=False
-    )
-    assert ties(read_network(tmp_path / "a.xlsx")) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    file = tmp_path / "a.xlsx"
+    table = {"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}
+    pd.DataFrame(table).to_excel(file, index=False)
+    assert ties(read_network(file)) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
+        read_network(file)
 
 
 BROUGHT = DATA / "brought"
@@ -399,7 +412,7 @@ def test_files_as_people_bring_them():
         ("net.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", {}, "a square matrix"),
         ("net.net", "*Vertices 2\n*Edges\n1 3\n", {}, "vertices from 1 to 2, got '1 3' in line 3"),
         ("net.net", "*Vertices two\n", {}, "must be Pajek"),
-        ("net.xlsx", b"PK\x03\x04 no workbook", {}, r"a workbook"),
+        ("net.xlsx", b"PK\x03\x04 no workbook", {}, "a whole workbook"),
         ("net", "a b\n\n# c\na b c d\n", {}, "net, line 4: a line must have two names, got 'a; b; c; d'"),
         ("net.csv", "from,to,p\na,b,1.5\n", {}, r"line 2, column p: a probability must be in \[0, 1\]"),
         ("net.csv", "from,to,weight\na,b,-1\n", {}, "line 2, column weight: a weight must be .* got '-1'"),
@@ -417,7 +430,9 @@ def test_files_as_people_bring_them():
         ("net.csv", "a,b\n,c\n", {}, "line 2, column 1: must name a node"),
         ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
         ("net", "a b {'weight': }\n", {}, "must be edge list of networkx"),
-        ("net.csv", "", {}, "at least one edge, got none"),
+        ("net.csv", "", {}, "must not be empty"),
+        ("net.csv", "id,name\n1,Ann\n\nfrom,to\n1,2\n", {}, "line 4: a second table must not follow"),
+        ("net.csv", "id,name\n1,Ann\n2,Bob\n", {}, "got a table of people only"),
         ("net.csv", "from,to\n", {}, "a header and no more"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),

@@ -33,7 +33,7 @@ OPEN = {
     "classes": "labels may be of any type",
     "source": "a node may be of any type",
     "target": "a node may be of any type",
-    "directed": "of a file of the example, which is gone when the call is made",
+    **dict.fromkeys(("directed", "ties_only", "timeout"), "of a file of the example, which is gone by then"),
 }
 #: (name, parameter, value) that is accepted or refused in another way, and why.
 ACCEPTED = {
@@ -48,12 +48,15 @@ ACCEPTED = {
     ("oracles.MultidimensionalKnapsack", "time_limit", "subnormal"): "the solver says that it had no time",
     ("oracles.PuLPOracle", "time_limit", "subnormal"): "the solver says that it had no time",
     ("instances.Coverage", "probability", "text"): "a text names an attribute of the edges",
+    ("cmab.bounds.adaptive_top_k_samples", "delta", "subnormal"): "its inverse is infinite",
+    ("cmab.bounds.lucb1_samples", "delta", "subnormal"): "its inverse is infinite",
+    ("cmab.bounds.worst_case_samples", "epsilon", "subnormal"): "its square is 0",
 }
 #: Values that `cmab` makes and hands out. Users read them, so that their constructors check nothing.
 RESULTS = re.compile(
     r"Simulation|Identification|.*Comparison|SimulationInterrupted|OffPolicyEstimate"
-    r"|OfflineChoice|.*Certificate|SamplePlan|Summary|Request|Ticket|.*State|.*Statistics|Fit|Network"
-    r"|StudyFailed|OracleError|SolverError|Propensity|Health|AnyExplorer"
+    r"|OfflineChoice|.*Certificate|SamplePlan|Request|Ticket|.*State|.*Statistics|Fit|Network"
+    r"|StudyFailed|OracleError|SolverError|Propensity|Health|AnyExplorer|Mixture|RewardGaps"
 )
 
 

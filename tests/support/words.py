@@ -1,13 +1,11 @@
 """Counts turns of phrase that readers of this project had to read twice, in docstrings and pages.
 
-``python tests/support/words.py`` prints the uses of each turn per 10,000 words of each folder. The exit
-status is 1 if a rate is above its limit. Examples, references and code are left out. A turn is not an error
-by itself: the limits are above the present rates, so that the text does not fall back.
+Examples, references and code are left out. A turn is not an error by itself: the limits are above the present
+rates, so that the text does not fall back.
 """
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,18 +47,3 @@ def rates(folder: Path) -> dict[str, float]:
         turn: 1e4 * len(re.findall(pattern, text, flags[turn])) / n_words
         for turn, (pattern, _) in TURNS.items()
     }
-
-
-def main() -> int:
-    """Print the rates, and return whether one is above its limit."""
-    is_above = False
-    for folder in FOLDERS:
-        for turn, rate in rates(ROOT / folder).items():
-            limit = TURNS[turn][1]
-            is_above |= rate > limit
-            print(f"{folder:10} {turn:22} {rate:6.1f} {'above' if rate > limit else 'within'} {limit:g}")
-    return int(is_above)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -60,31 +60,6 @@ class NewCampaign(Body):
     largest: Number = 1.0
 
 
-class Choose(Body):
-    """A new choice, based on a version of the campaign."""
-
-    version: Whole
-    without: Names = []
-    instead_of: Whole | None = None
-
-
-class Told(Body):
-    """A report: who joined with the step or null, or the result of each item, or only the number.
-
-    People who were chosen but did not come are `absent`, and those asked in their place are `instead`. If
-    `alone` is true, people that no joined person can have told are accepted.
-    """
-
-    mark: Whole
-    joined: dict[str, Whole | None] | Names | None = None
-    results: dict[str, Number] | Names | None = None
-    unknown: Names = []
-    absent: Names = []
-    instead: Names = []
-    alone: bool = False
-    count: Number | None = None
-
-
 class Marked(Body):
     """The mark of the round, as it was read."""
 
@@ -95,6 +70,28 @@ class Versioned(Body):
     """The version of the campaign, as it was read."""
 
     version: Whole
+
+
+class Choose(Versioned):
+    """A new choice, based on a version of the campaign."""
+
+    without: Names = []
+    instead_of: Whole | None = None
+
+
+class Told(Marked):
+    """A report: who joined with the step or null, or the result of each item, or only the number.
+
+    If others were asked and came than those chosen, all of them are `asked`. If `alone` is true, people that
+    no joined person can have told are accepted.
+    """
+
+    joined: dict[str, Whole | None] | Names | None = None
+    results: dict[str, Number] | Names | None = None
+    unknown: Names = []
+    asked: Names | None = None
+    alone: bool = False
+    count: Number | None = None
 
 
 class Next(BaseModel):
@@ -126,7 +123,7 @@ class Campaign(BaseModel):
 
 
 class Round(BaseModel):
-    """A round; the mark changes with each of its events. A single one has the reasons for its names."""
+    """A round; the mark changes with each of its events. A new one has the reasons for its names."""
 
     round: int
     state: Literal["waiting", "reported", "cancelled"]
@@ -201,13 +198,6 @@ def choose(context: Decider, slug: str, body: Choose) -> Round:
         return _round(of, opened)
 
 
-@ROUTER.get("/campaigns/{slug}/rounds/{number:int}")
-def one_round(context: Reader, slug: str, number: int) -> Round:
-    """Return a round with the reasons for its names."""
-    with context.store.held(slug) as opened:
-        return _round(round_of(views.rounds_in(opened), number), opened)
-
-
 @ROUTER.post("/campaigns/{slug}/rounds/{number:int}/report")
 def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
     """Store a report or a correction."""
@@ -228,8 +218,7 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
                 entries,
                 is_network=folder.is_network,
                 unknown=body.unknown,
-                absent=body.absent,
-                instead=body.instead,
+                asked=body.asked,
                 largest=folder.options.largest,
             )
             told.alone = body.alone

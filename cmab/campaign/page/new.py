@@ -79,7 +79,7 @@ def draft_of(context: Context) -> Draft:
             return None
 
     checked(check_title, draft.options["title"])
-    k = checked(whole, "the number to choose", context.text("k") or "1")
+    k = checked(whole, "how many to choose in a round", context.text("k"), 1)
     draft.options["k"] = k or 1
     if context.text("kind") == "list":
         draft.file = _upload(context, "list")
@@ -146,8 +146,8 @@ def _number(what: str, text: str) -> float:
         raise ValueError(f"{what}: {error}") from None
 
 
-def whole(what: str, text: str) -> int:
+def whole(what: str, text: str, least: int = 0) -> int:
     """Return a text as a whole number of at most nine digits, or raise ``ValueError``."""
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{what} must be a whole number, got {text[:20]}")
+    if not text.isdecimal() or len(text) > 9 or int(text) < least:
+        raise ValueError(f"{what}: enter a whole number, {least} or more, got {text[:20] or 'nothing'}")
     return int(text)

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from cmab.campaign.files import clean
+from cmab.campaign.folder import check_names
 from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
@@ -22,7 +23,7 @@ from cmab.campaign.page.web import (
     check_mark,
     shown_error,
 )
-from cmab.campaign.progress import FORMATS, TABLES, exported, outcome_in_words
+from cmab.campaign.progress import TABLES, exported, history_of, named, outcome_in_words
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
 from cmab.errors import NewerEventsError, TicketError
 
@@ -75,7 +76,6 @@ def _current(context: Context, opened: Opened, message: str = "", status: int = 
         last=last,
         told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
         n_rounds=len(rounds),
-        left_out=opened.left_out,
         form=context.form,
         message=message,
     )
@@ -92,7 +92,7 @@ def state(context: Reader, slug: str) -> Response:
 def history(context: Reader, slug: str) -> Response:
     """Show all events, newest first."""
     with context.store.held(slug) as opened:
-        rows, can_undo = views.history_of(opened), views.can_undo(opened)
+        rows, can_undo = history_of(opened.folder)[::-1], views.can_undo(opened)
         return _page(context, opened, "history", rows=rows, can_undo=can_undo)
 
 
@@ -100,19 +100,18 @@ def history(context: Reader, slug: str) -> Response:
 def export(context: Reader, slug: str) -> Response:
     """Show the tables that can be stored."""
     with context.store.held(slug) as opened:
-        return _page(context, opened, "export", tables=list(TABLES), formats=FORMATS)
+        return _page(context, opened, "export", tables=list(TABLES))
 
 
-@ROUTER.get("/c/{slug}/export/{table}.{form}")
-def download(context: Reader, slug: str, table: str, form: str) -> Response:
+@ROUTER.get("/c/{slug}/export/{table}.csv")
+def download(context: Reader, slug: str, table: str) -> Response:
     """Return a table as a file."""
-    if form not in FORMATS or table not in TABLES:
+    if table not in TABLES:
         raise Refusal(404, "There is no such table.")
     with context.store.held(slug) as opened:
-        data = exported(opened.folder, table, form)
-    kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
-    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.{form}"}
-    return Response(data, media_type=kind, headers=headers)
+        data = exported(opened.folder, table)
+    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.csv"}
+    return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @ROUTER.get("/c/{slug}/print")
@@ -139,33 +138,31 @@ def choose(context: Decider, slug: str) -> Response:
         folder, without = opened.folder, _names(context, opened, "without")
         is_best, is_new_only = context.text("how") == "best", context.text("aim") == "new"
         try:
-            if is_best or is_new_only:
-                of = folder.ask_best(
-                    without, is_learning=not is_best, is_new_only=is_new_only, author=context.author
-                )
-            else:
-                of = folder.ask(without, author=context.author)
+            of = folder.ask(without, is_best=is_best, is_new_only=is_new_only, author=context.author)
         except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
             return _current(context, opened, shown_error(error, context.store), 400)
-        opened.change(new_only=is_new_only)
         return context.go(f"/c/{slug}", f"Round {of.number} was chosen.")
 
 
 @ROUTER.post("/c/{slug}/rounds/{number:int}/leave-out")
 def leave_out(context: Decider, slug: str, number: int) -> Response:
-    """Cancel a round that waits, and choose again without a person, and without those left out before."""
+    """Choose another person in place of one of a round that waits."""
     with context.store.held(slug) as opened:
         old = round_of(views.rounds_in(opened), number)
         check_mark(context.form.get("mark"), old.mark)
-        find = opened.folder.problem.names.find_all
-        out = [*map(str, find([*context.text("without").splitlines(), context.text("name")]))]
-        new = opened.folder.ask(out, instead_of=old.number, author=context.author)
-        opened.left_out[new.ticket] = out
-        told = f"{context.text('name')} was left out, and round {new.number} was chosen anew."
-        others = [str(name) for name in old.names if name not in new.names and str(name) not in out]
-        return context.go(f"/c/{slug}", told + (f" Replaced, too: {', '.join(others)}." if others else ""))
+        try:
+            new = opened.folder.leave_out(number, context.text("name"), author=context.author)
+        except (NewerEventsError, TicketError):
+            raise
+        except ValueError as error:
+            return _current(context, opened, shown_error(error, context.store), 400)
+        found = ", ".join(str(name) for name in new.names if name not in old.names)
+        return context.go(
+            f"/c/{slug}",
+            f"{context.text('name')} was left out of round {number}, and {found} was chosen instead.",
+        )
 
 
 @ROUTER.post("/c/{slug}/rounds/{number:int}/cancel")
@@ -183,9 +180,9 @@ def undo(context: Decider, slug: str) -> Response:
     with context.store.held(slug) as opened:
         check_mark(context.form.get("version"), opened.version)
         event = opened.folder.undo(author=context.author)
-        kind = "new choice" if "replaced_by" in event else event["event"]
-        what = {"tell": "report", "correct": "correction", "cancel": "cancellation"}.get(kind, kind)
-        return context.go(f"/c/{slug}/history", f"The {what} of round {event['round']} was taken back.")
+        return context.go(
+            f"/c/{slug}/history", f"The {named(event)} of round {event['round']} was taken back."
+        )
 
 
 # Reports
@@ -226,7 +223,8 @@ def _form(
         known=listed,
         before=views.joined_before(opened, of),
         lost=lost,
-        came=context.lists.get("came", []) if "asked" in context.form else [*map(str, of.names)],
+        asked=list(dict.fromkeys(map(str, (*of.planned, *of.names)))),
+        came=context.lists.get("came", []) if context.form else [*map(str, of.names)],
         ticked=ticked,
         others=others,
         form=context.form,
@@ -269,16 +267,8 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     count, nobody = context.text("count"), context.text("nobody") == "1"
     entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
     unknown = _names(context, opened, "unknown")
-    came = {*context.lists.get("came", [])} if "asked" in context.form else {*map(str, of.names)}
-    told = report_of(
-        of,
-        names,
-        entries,
-        is_network=True,
-        unknown=unknown,
-        absent=[str(name) for name in of.names if str(name) not in came],
-        instead=_names(context, opened, "instead"),
-    )
+    asked = [*context.lists.get("came", []), *_names(context, opened, "instead")]
+    told = report_of(of, names, entries, is_network=True, unknown=unknown, asked=asked)
     told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:
@@ -305,6 +295,7 @@ def settings(context: Reader, slug: str) -> Response:
 
 def _settings(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
     folder, form = opened.folder, context.form
+    given = [clean(form.get(name, "")) for name in ("first", "second")]
     return _page(
         context,
         opened,
@@ -313,7 +304,8 @@ def _settings(context: Context, opened: Opened, message: str = "", status: int =
         message=message,
         form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
         read=folder.problem.told,
-        ties=folder.options.ties,
+        ties=[" – ".join(tie) for tie in folder.options.ties],
+        strange=[name for name in given if name and name not in folder.problem.names],
     )
 
 
@@ -325,21 +317,39 @@ def change(context: Decider, slug: str) -> Response:
         try:
             if "first" in form:
                 check_mark(form.get("version"), opened.version)
-                names, graph = opened.folder.problem.names, opened.folder.problem.graph
-                given = [clean(form[name]) for name in ("first", "second")]
-                tie = tuple(str(names.find(name)) if name in names else name for name in given)
-                if not all(tie) or tie[0] == tie[1]:
-                    raise ValueError("enter two different names")
-                u, v = (names.labels.index(names.find(name)) if name in names else -1 for name in tie)
-                if graph is not None and ((graph.tails == u) & (graph.heads == v)).any():
-                    raise ValueError(f"the tie of {tie[0]} and {tie[1]} exists already")
-                opened.change(ties=(*options.ties, tie))
+                tie = _new_tie(context, opened)
+                opened.change(context.author, ties=(*options.ties, tie))
                 return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
+            if "remove" in form:
+                check_mark(form.get("version"), opened.version)
+                left = [tie for tie in options.ties if " – ".join(tie) != form["remove"]]
+                opened.change(context.author, ties=tuple(left))
+                return context.go(f"/c/{slug}/settings", f"The tie {form['remove']} was removed.")
             check_title(title := clean(context.text("title")))
-            opened.change(title=title, notes=context.text("notes")[:10_000])
+            opened.change(context.author, title=title, notes=context.text("notes")[:10_000])
+        except (NewerEventsError, TicketError):
+            raise
         except ValueError as error:
             return _settings(context, opened, shown_error(error, context.store), 400)
         return context.go(f"/c/{slug}/settings", "The settings were stored.")
+
+
+def _new_tie(context: Context, opened: Opened) -> tuple[str, str]:
+    """Return the names of a tie to add; a name that the network does not have must be marked as new."""
+    names, graph = opened.folder.problem.names, opened.folder.problem.graph
+    given = [clean(context.form[name]) for name in ("first", "second")]
+    if not all(given):
+        raise ValueError("enter two different names")
+    if context.text("new") != "1":
+        names.find_all(given)
+    one, other = (str(names.find(name)) if name in names else name for name in given)
+    if one.casefold() == other.casefold():
+        raise ValueError("enter two different names")
+    check_names([one, other])
+    u, v = (names.labels.index(names.find(name)) if name in names else -1 for name in (one, other))
+    if graph is not None and ((graph.tails == u) & (graph.heads == v)).any():
+        raise ValueError(f"the tie of {one} and {other} exists already")
+    return one, other
 
 
 @ROUTER.post("/c/{slug}/delete")

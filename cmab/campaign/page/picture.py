@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
@@ -36,8 +35,7 @@ class Node(NamedTuple):
     label: tuple[float, float, str] | None
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """The people and the ties of a picture, and how many people are not shown."""
 
     nodes: list[Node]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import threading
 import unicodedata
-import zlib
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,8 +17,8 @@ from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.page.access import Refusal
 
 Found = TypeVar("Found")
-# The first bytes of gzip files, and the largest size of an unpacked file.
-_GZIP, _MOST_UNPACKED = b"\x1f\x8b", 2**23
+#: The largest size of an unpacked workbook.
+_MOST_UNPACKED = 2**26
 _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
@@ -34,18 +33,16 @@ class Opened:
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
         self._version, self._kept = -1, {}  # type: ignore[var-annotated]
-        #: The names that were left out of the choice of a ticket.
-        self.left_out: dict[int, list[str]] = {}
 
     @property
     def version(self) -> int:
         """The number of events, which changes with each of them."""
         return len(self.folder.history())
 
-    def change(self, **options: Any) -> None:
-        """Change options of the campaign, if they are different."""
-        if any(getattr(self.folder.options, name) != value for name, value in options.items()):
-            self.folder = self.folder.change(**options)
+    def change(self, author: str, **options: Any) -> None:
+        """Change those options of the campaign that are different."""
+        if new := {name: x for name, x in options.items() if getattr(self.folder.options, name) != x}:
+            self.folder = self.folder.change(author=author, **new)
             self._version = -1
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
@@ -167,15 +164,15 @@ def slug_of(title: str) -> str:
 
 
 def check_unpacked(data: bytes) -> None:
-    """Raise ``ValueError`` if a compressed file is damaged, or too large when it is unpacked."""
-    if data.startswith(_GZIP):
-        try:
-            with gzip.open(io.BytesIO(data)) as file:
-                size = len(file.read(_MOST_UNPACKED + 1))
-        except (OSError, EOFError, zlib.error):
-            raise ValueError("the file must be a whole gzip file; compress it again") from None
-        if size > _MOST_UNPACKED:
-            raise ValueError(f"the unpacked file must not be larger than {_MOST_UNPACKED // 2**20} MB")
+    """Raise ``ValueError`` if a file is compressed, or a workbook is too large when it is unpacked."""
+    if data.startswith(b"\x1f\x8b"):
+        raise ValueError("the file must not be compressed; unpack it first")
+    if data.startswith(b"PK"):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as book:
+            if sum(part.file_size for part in book.infolist()) > _MOST_UNPACKED:
+                raise ValueError(
+                    f"the workbook must not be larger than {_MOST_UNPACKED // 2**20} MB unpacked"
+                )
 
 
 def file_name(given: str, usual: str) -> str:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from cmab.campaign.folder import CampaignFolder
+from cmab.campaign.files import value_of
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
-    WORDS,
     Reason,
     bound_of,
     by_name,
-    counted,
     different_people,
     reasons_of,
-    value_of,
 )
-from cmab.campaign.reports import Round, joined_ever, steps_in
+from cmab.campaign.reports import Round, joined_ever
 
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 #: Another choice counts as better if it brings this share more.
 MARGIN = 0.05
 _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
@@ -35,8 +30,7 @@ _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
 WIDER, ODDS = 1.45, (1.23, 0.92)
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """A round that waits for its report, with the reasons for its names and the picture."""
 
     of: Round
@@ -59,7 +53,7 @@ def frame(opened: Opened) -> dict[str, Any]:
         "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
         "notes": folder.options.notes,
-        "new_only": folder.options.new_only,
+        "new_only": next((of.is_new_only for of in rounds_in(opened)[::-1]), False),
     }
 
 
@@ -109,7 +103,6 @@ def state_of(opened: Opened) -> dict[str, Any]:
         known = [of.count for of in reported if not math.isnan(of.count)]
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
-            "rounds": rounds,
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
             "mean": float(np.mean(known)) if known else None,
@@ -141,7 +134,8 @@ def next_round(opened: Opened) -> dict[str, Any]:
         means = beliefs.draw(rng)
         other = np.asarray(oracle.solve(means, rng))
         own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
-    mean, most = float(own.mean()), _most(folder, len(choice))
+    mean, n = float(own.mean()), len(folder.problem.names.labels)
+    most = float(n) if folder.is_network else len(choice) * folder.options.largest
     low, high = mean + WIDER * (np.quantile(own, _RANGE) - mean)
     share = np.clip((best >= (1.0 + MARGIN) * own).mean(), 0.5 / draws, 1.0 - 0.5 / draws)
     least = float(len(choice)) if folder.is_network else 0.0
@@ -154,11 +148,6 @@ def next_round(opened: Opened) -> dict[str, Any]:
     }
 
 
-def _most(folder: CampaignFolder, size: int) -> float:
-    """Return the largest result that a choice can have."""
-    return float(len(folder.problem.names.labels)) if folder.is_network else size * folder.options.largest
-
-
 def advice_of(following: dict[str, Any]) -> str:
     """Return whether another choice can be better, in words."""
     share = following["better"]
@@ -169,43 +158,6 @@ def advice_of(following: dict[str, Any]) -> str:
     if share < 0.5:
         return f"{told.capitalize()}. It may pay to go on."
     return f"It is too early to stop: {told}."
-
-
-def history_of(opened: Opened) -> list[dict[str, Any]]:
-    """Return the events in words, newest first."""
-    by_ticket = {ticket: of for of in rounds_in(opened) for ticket in (of.ticket, *of.former)}
-    tickets: dict[int, int | None] = {}
-    rows = []
-    for event in opened.folder.history():
-        ticket = tickets[event["line"]] = event.get("ticket", tickets.get(event.get("of_line", 0)))
-        if "withdrawn" in event:  # a part of the undo before it
-            continue
-        of, kind = None if ticket is None else by_ticket.get(ticket), event["event"]
-        is_report = kind in ("tell", "correct")
-        stands = is_report and not event["undone"] and of is not None and of.state == "reported"
-        rows.append(
-            {
-                "at": when(event["at"]),
-                "author": event.get("author") or "",
-                "told": "chosen anew" if "replaced_by" in event else WORDS.get(kind, kind),
-                "round": None if of is None else of.number,
-                "details": _reported(event) if is_report else ", ".join(map(str, event.get("names") or ())),
-                "undone": event["undone"],
-                "can_correct": stands,
-            }
-        )
-    return rows[::-1]
-
-
-def _reported(event: dict[str, Any], most: int = 12) -> str:
-    """Return a report in words: the results, or how many joined and who, besides those who were asked."""
-    results, reward = event.get("outcomes"), event.get("reward")
-    if results and event.get("joined") is None:
-        return ", ".join(f"{name}: {value:g}" for name, value in results.items())
-    names = [str(name) for name, step in steps_in(event.get("joined") or {}).items() if step != 0]
-    count = "" if reward is None or math.isnan(reward) else f"{counted(reward, 'person', 'people')} joined"
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{count}: {', '.join(names[:most])}{more}" if names else count
 
 
 def can_undo(opened: Opened) -> bool:
@@ -227,17 +179,4 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(zone)
-    return f"{day(at.date().isoformat())}, {at.hour:02}:{at.minute:02}"
-
-
-def day(text: str) -> str:
-    """Return a date as people write it, without the formats of the platform.
-
-    Examples
-    --------
-    >>> from cmab.campaign.page.views import day
-    >>> day("2026-11-05")
-    '5 Nov 2026'
-    """
-    at = datetime.fromisoformat(text)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
+    return f"{at.day} {at:%b %Y, %H:%M}"

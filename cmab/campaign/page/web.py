@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,7 +29,8 @@ _MOST_FILES, _MOST_FIELDS, _MOST_DONE = 3, 2_000, 50
 CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 _WORDS = {
-    413: "The request is too large.",
+    413: f"At most {MOST_BYTES // 2**20} MB can be sent. Leave out columns that are not needed, or make the"
+    " campaign in a terminal with `cmab campaign new`.",
     404: "There is no such page.",
     405: "This address does not accept this kind of request.",
 }
@@ -43,8 +43,7 @@ TEMPLATES = Environment(
 )
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """An uploaded file: the name that the browser gave, and the contents."""
 
     name: str

@@ -118,9 +118,6 @@ def test_sum_of_expected_rewards_is_above_the_bound(sign, has_spread, draw):
     assert np.mean(width) < {"coins": 0.2, "narrow": 0.25, "rare": 0.2}[draw]
 
 
-# Rewards that are not sums.
-
-
 def cascade():
     oracle = RankedTopK(6, 2)
     return oracle, CascadeModel([0.1, 0.3, 0.5, 0.2, 0.6, 0.1], oracle)
@@ -129,9 +126,6 @@ def cascade():
 def coverage():
     place = wide_coverage(np.random.default_rng(2), left=6, k=2)
     return place.oracle, place
-
-
-# Sessions and campaigns.
 
 
 def test_delayed_and_missing_feedback():
@@ -147,9 +141,6 @@ def test_delayed_and_missing_feedback():
     found = regret_bound(session.policy, session.state, delta=0.001)
     assert found.rounds == 30
     assert found.regret >= regret
-
-
-# Simulations.
 
 
 @pytest.mark.parametrize("make", [coins, cascade, coverage])
@@ -168,9 +159,6 @@ def test_certificates_do_not_change_a_run(make):
         assert final.exact_regret >= certified.exact_regret_bounds[1, -1] - 1e-9
         if oracle.is_linear:
             assert final.exact_regret == certified.exact_regret_bounds[1, -1]
-
-
-# Arguments and words.
 
 
 def test_other_states_and_learners_are_rejected():
@@ -213,3 +201,41 @@ def test_bounds_hold_in_all_rounds_of_many_runs(name):
         )
         wrong += bool((run.exact_regret[0] > np.asarray(run.exact_regret_bounds)[0] + 1e-6).any())
     assert wrong <= 5
+
+
+# Narrow supports and huge rewards.
+
+
+def bounds_of(low, length, coins):
+    state = ArmStatistics.empty(2)
+    for coin in coins:
+        state.update(Feedback([0], [low + length * coin]))
+    found = regret_bound(CUCB(TopK(2, 1)), state, support=(low, low + length))
+    return np.array([found.regret, found.gap]) / length
+
+
+# Means far from 0 must still have a few digits inside the support.
+NARROW = [
+    (low, length)
+    for low in (0.0, 1.0, 1e6, -1e9)
+    for length in (1e-300, 1e-170, 1e-8, 1e-3, 1e9)
+    if abs(low) * 1e-15 <= 0.1 * length
+]
+
+
+@pytest.mark.parametrize(("low", "length"), NARROW)
+def test_bounds_of_narrow_supports_are_not_smaller(low, length):
+    """Squares of tiny outcomes are 0 as floats, and means far from 0 are rounded."""
+    coins = (np.random.default_rng(0).random(200) < 0.5).astype(float)
+    assert (bounds_of(low, length, coins) >= bounds_of(0.0, 1.0, coins) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e-100, 1e100, 1e200, 1e300])
+def test_earnings_of_scaled_rewards_are_not_larger(scale):
+    rng, plain, scaled = np.random.default_rng(1), Played(), Played()
+    for _ in range(400):
+        coin = float(rng.random() < 0.5)
+        plain.note(coin)
+        scaled.note(scale * coin)
+    usual = least_expected(plain, (0.0, 1.0), 0.05, 1.0)
+    assert least_expected(scaled, (0.0, scale), 0.05, 1.0) / scale <= usual * (1 + 1e-9)

@@ -44,9 +44,6 @@ def test_a_sum_of_widths_ten_percent_smaller_fails(chance):
     assert 0.9 * limit < met <= limit
 
 
-# Theorem A -----------------------------------------------------------------------------------------------
-
-
 # The bounds ----------------------------------------------------------------------------------------------
 
 
@@ -108,9 +105,6 @@ def test_bounds_refuse_what_they_cannot_know():
     with pytest.raises(ValueError, match="rounds"):
         modulated_gap_free_bound(flat, Smoothness.linear(1), rounds=0)
     assert (modulated_bound(flat, Smoothness.linear(1), rounds=N) == 0).all()
-
-
-# Theorem B -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ class Row:
     second: np.ndarray
     arm: tuple = (0,)
 
+    def __str__(self):
+        return self.name
+
 
 def pairs(n, k=2):
     return list(combinations(range(n), k))
@@ -150,10 +153,6 @@ ROWS = [
 ]
 
 
-def name_of(row):
-    return row.name
-
-
 def family(row):
     """Return the super arms of a row; where they are not listed, those that the oracle answers."""
     if row.super_arms is not None:
@@ -163,7 +162,7 @@ def family(row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=str)
 def test_no_counterexample_is_found(row):
     """1,500 pairs: far apart, close together, at the ends of the range, and of one sign."""
     oracle, rng = row.oracle, np.random.default_rng(0)
@@ -182,7 +181,7 @@ def test_no_counterexample_is_found(row):
             assert change <= f.modulated * seen + 1e-9, (arm, first, second)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=str)
 def test_a_constant_ten_percent_smaller_fails(row):
     oracle, f = row.tight, smoothness_of(row.tight)
     arm = np.array(row.arm)
@@ -191,7 +190,7 @@ def test_a_constant_ten_percent_smaller_fails(row):
     assert 0.9 * f(x) < change <= f(x) + 1e-12
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.name != "linear_threshold"], ids=name_of)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name != "linear_threshold"], ids=str)
 def test_a_modulated_constant_ten_percent_smaller_fails(row):
     """An arm that weighs most moves alone, triggered with certainty."""
     oracle, limit = row.tight, smoothness_of(row.tight).modulated

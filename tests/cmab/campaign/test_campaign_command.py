@@ -3,10 +3,10 @@
 import contextlib
 import csv
 import io
-import json
 
 import pytest
 
+from cmab.campaign.files import names_in
 from cmab.campaign.folder import CampaignFolder
 from cmab.cli import main
 
@@ -57,8 +57,8 @@ def test_a_campaign_from_the_first_round_to_the_export(place):
     run(0, "export", spring, "--out", place / "rounds.csv")
     rows = list(csv.DictReader((place / "rounds.csv").read_text("utf-8-sig").splitlines()))
     assert [(row["state"], row["joined"]) for row in rows] == [("reported", "3.0")] + [("waiting", "")] * 2
-    run(0, "export", spring, "--table", "history", "--out", place / "all.json")
-    assert len(json.loads((place / "all.json").read_text(encoding="utf-8"))) == 11
+    run(0, "export", spring, "--table", "history", "--out", place / "all.csv")
+    assert len([*csv.DictReader((place / "all.csv").read_text("utf-8-sig").splitlines())]) == 11
     run(0, "export", spring, "--table", "estimates", "--out", place / "ties.csv")
     assert '"\'=1+1"' in (place / "ties.csv").read_text("utf-8-sig")  # no formula in a spreadsheet
 
@@ -94,6 +94,27 @@ def test_a_campaign_that_cannot_be_is_not_made(place, text, words, why):
     error = run(1, "new", place / "no", "--network", place / "wrong.csv", "--undirected", *words)
     assert why in error and ".new-" not in error
     assert sorted(path.name for path in place.iterdir()) == ["friends.csv", "wrong.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
+        ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
+        ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
+        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
+        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "line 4: a second table must not follow"),
+        ("name,cost\nAnn,3\n\nTotal,3\n", "line 4: a second table must not follow"),
+        ("Ann\nAnn\n", "line 2: Ann must be listed once"),
+    ],
+)
+def test_lists_as_people_bring_them(text, names):
+    if ":" in names:
+        with pytest.raises(ValueError, match=names):
+            names_in(text)
+    else:
+        assert "|".join(names_in(text)[0]) == names
 
 
 def test_options_say_how_a_network_is_read(place):

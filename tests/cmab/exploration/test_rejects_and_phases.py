@@ -133,11 +133,11 @@ def test_opt_mai_drops_a_quarter_while_there_are_four_times_as_many():
     beta = 0.75 * math.exp(0.2)
     assert (len(arms), pulls) == (12, int((1 - beta) * 4000 // 12))
     assert state.accepted[0]
-    many = OptMAI(16, 4, budget=4000)
+    many = OptMAI(20, 4, budget=4000)
     state = many.initial_state()
-    told(many, state, [1.0] + [0.5] * 4 + [0.4] * 11)
+    told(many, state, [1.0] + [0.5] * 4 + [0.4] * 15)
     assert not state.accepted.any()
-    assert state.undecided.tolist() == [True] * 12 + [False] * 4
+    assert state.undecided.tolist() == [True] * 15 + [False] * 5
 
 
 # Super arms ----------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Off-policy values: unbiased under their assumptions, intervals, refusals, replay, real clicks."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations, product
@@ -255,17 +256,14 @@ def test_a_target_sees_the_round_as_it_was_before_the_choice():
     assert {row.facts["user"] for row in seen} == {"new", "old"}
 
 
-def uniform(n, oracle, worth, rng, names=None):
+def uniform(n, oracle, worth, rng):
     """Return a log of random super arms whose outcomes depend on the arm alone."""
-    rounds = []
-    names = oracle._arm_labels() if names is None else names
+    rounds, names = [], oracle._arm_labels()
+    chance = (1 if isinstance(oracle, RankedTopK) else 2) / math.perm(oracle.n_arms, oracle.k)
     for i in range(n):
         played = tuple(names[arm] for arm in rng.permutation(oracle.n_arms)[: oracle.k])
-        sizes = len(list(permutations(range(oracle.n_arms), oracle.k)))
-        chance = (1 if isinstance(oracle, RankedTopK) else 2) / sizes
-        rounds.append(
-            LoggedRound(i, "told", played, {name: worth[name] for name in played}, propensity=chance)
-        )
+        outcomes = {name: worth[name] for name in played}
+        rounds.append(LoggedRound(i, "told", played, outcomes, propensity=chance))
     return Log(rounds)
 
 

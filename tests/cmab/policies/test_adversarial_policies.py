@@ -46,6 +46,16 @@ def test_geometric_resampling_is_unbiased_below_its_cap(oracle, gone):
     assert (np.abs(waits.mean(axis=0) - expected) <= 6 * error).all()
 
 
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-3.0, 5.0)])
+@pytest.mark.parametrize(("sense", "losses"), [("max", [0.75, 0.0]), ("min", [0.25, 1.0])])
+def test_estimates_are_shares_of_the_support_times_waits(support, sense, losses):
+    policy, arms = FTPL(TopK(4, 2, sense=sense), horizon=400, support=support), np.array([0, 3])
+    state, outcomes = policy.initial_state(), support[0] + (support[1] - support[0]) * np.array([0.25, 1.0])
+    waits = policy.waits(state, arms, np.random.default_rng(0))
+    policy.update(state, Feedback(arms, outcomes), rng=np.random.default_rng(0))
+    assert state.memory.tolist() == [waits[0] * losses[0], 0.0, 0.0, waits[1] * losses[1]]
+
+
 def test_what_they_refuse():
     import networkx as nx
 

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from cases import PlainBandit
 
 from cmab import CUCB, simulate
 from cmab.compiled import learn_kernel
@@ -29,16 +30,11 @@ def count(arms, n, outcomes, t, reals, memory):
     memory[30] = t
 
 
-class NoKernel(SemiBandit):
-    def kernel(self):
-        return None
-
-
 def test_the_lazy_loop_calls_the_learning_rule():
     oracle = TopK(30, 2)
     runs = [
         simulate(Counting(oracle), kind(BernoulliArms(MEANS), oracle), 400, replications=2, rng=5)
-        for kind in (SemiBandit, NoKernel)
+        for kind in (SemiBandit, PlainBandit)
     ]
     assert [run.path for run in runs] == ["compiled", "python"]
     assert np.array_equal(runs[0].rewards, runs[1].rewards)

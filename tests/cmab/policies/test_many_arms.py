@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import PlainBandit
 from scipy.stats import beta, kstest
 
 from cmab import CTS, AdaptiveCTS, Feedback, HierarchicalCTS, simulate
@@ -22,11 +23,6 @@ LAWS = [
     ((1.0, 0.5), (0, 0)),
     ((1.0, 31.0), (1, 2)),
 ]
-
-
-class NoKernel(SemiBandit):
-    def kernel(self):
-        return None
 
 
 def drawn_laws(n_arms):
@@ -54,7 +50,7 @@ def test_all_loops_draw_the_same_numbers():
     plain, one_point = CTS(oracle), HierarchicalCTS(oracle, means=[0.5], weights=[2.0])
     runs = [
         simulate(plain, environment, 5, replications=2, rng=3),
-        simulate(plain, NoKernel(BernoulliArms(means), oracle), 5, replications=2, rng=3),
+        simulate(plain, PlainBandit(BernoulliArms(means), oracle), 5, replications=2, rng=3),
         simulate(one_point, environment, 5, replications=2, rng=3),
     ]
     assert [run.path for run in runs] == ["compiled", "python", "compiled"]

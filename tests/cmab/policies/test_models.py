@@ -9,7 +9,7 @@ from refusals import refused
 from scipy.optimize import minimize_scalar
 
 from cmab import Context, Feedback, ModelPolicy, Session
-from cmab.policies.estimators import Blend, blended, fit, ridge
+from cmab.policies.estimators import Blend, blended, fit, predict, ridge
 from oracles import TopK
 
 ORACLE = TopK(6, k=2)
@@ -98,6 +98,13 @@ def test_the_line_minimises_the_penalised_squares(shape, scale):
     assert rest.sum() == pytest.approx(0.0, abs=1e-9 * len(rest))
     gradient = rest @ (copies - copies.mean(axis=0)) - line.slope * copies.std(axis=0) ** 2
     assert np.allclose(gradient, 0.0, atol=1e-9 * scale * len(rest))
+
+
+@pytest.mark.parametrize(("weights", "mean"), [([1, 0, 2, 1], 0.5), ([0, 0, 0, 0], np.nan)])
+def test_equal_outcomes_need_no_estimator(weights, mean):
+    """Many refuse labels of one kind; rows without weight do not count."""
+    model = fit(None, np.eye(4), np.array([0.5, 1.0, 0.5, 0.5]), np.array(weights), 0)
+    np.testing.assert_array_equal(predict(model, np.eye(4)), [mean] * 4)
 
 
 @pytest.mark.parametrize("truth", [lambda x: x[:, 0], lambda x: ((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)) / 2])

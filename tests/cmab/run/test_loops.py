@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from cases import ORACLES, POLICIES, assert_same_state, rows
+from cases import ORACLES, POLICIES, PlainBandit, assert_same_state, rows
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.special import ndtri
 from scipy.stats import norm
@@ -37,13 +37,6 @@ class PlainTopK(TopK):
 
     def solve(self, means, rng):
         return super().solve(means, rng)
-
-
-class PlainBandit(SemiBandit):
-    """The same rounds, through Python only."""
-
-    def kernel(self):
-        return None
 
 
 def all_paths(make_policy, arms, sense="max", k=4, **settings):

@@ -6,8 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from correct_classes import ManyDraws
+from planted_faults import NumbersByPosition
 
-from cmab import CUCB, Environment, Feedback, LinearOracle, round_key
+from cmab import CUCB, LinearOracle
 from cmab.testing import ConformanceError, check_environment, check_oracle, checks, parametrize_with_checks
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -32,31 +34,6 @@ class SingleArm(Pairs):
         return best[:1] if means[best].min() > 0.5 else best
 
 
-class ByPosition(Environment):
-    """One random number for each position, so that the outcomes depend on the super arm."""
-
-    n_arms, means = 4, np.array([0.5, 0.6, 0.7, 0.8])
-
-    def play(self, super_arm, rng):
-        outcomes = (rng.random(len(super_arm)) < self.means[super_arm]).astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-    def pull(self, arms, rng):
-        return (rng.random(len(arms)) < self.means[arms]).astype(float)
-
-    def expected_reward(self, super_arm):
-        return float(self.means[super_arm].sum())
-
-
-class KeyOfPosition(ByPosition):
-    """One random number for each round, but outcomes by position."""
-
-    def play(self, super_arm, rng):
-        uniforms = np.random.default_rng(round_key(rng)).random(len(super_arm))
-        outcomes = (uniforms < self.means[super_arm]).astype(float)
-        return Feedback(super_arm, outcomes, reward=outcomes.sum())
-
-
 def test_a_report_counts_what_ran():
     report = check_oracle(Pairs(), FAMILY)
     assert report.exhaustive
@@ -68,14 +45,14 @@ def test_a_report_counts_what_ran():
 
 
 def test_an_environment_without_common_random_numbers_is_not_told_that_all_passed():
-    report = check_environment(ByPosition(), [(0, 1), (1, 2), (2, 3)])
+    report = check_environment(ManyDraws(), [(0, 1), (1, 2), (2, 3)])
     assert "round_key" in report.not_tried["common numbers"]
     assert "not tried" in str(report)
 
 
 def test_outcomes_that_depend_on_the_position_are_found():
-    with pytest.raises(ConformanceError, match=r"common numbers: arm 1 has the outcome"):
-        check_environment(KeyOfPosition(), [(0, 1), (1, 2)])
+    with pytest.raises(ConformanceError, match=r"common numbers: arm \d has the outcome"):
+        check_environment(NumbersByPosition(), [(0, 1), (1, 2)])
 
 
 def test_faults_are_reported_together_with_the_simplest_means():

@@ -83,9 +83,9 @@ def counted(running, told):
     seen = {tie: [each[tie] for each in told if tie in each] for tie in TIES}
     expected = {tie: (len(each), sum(each) / len(each)) for tie, each in seen.items() if each}
     summary = running.summary()
-    found = {arm.name: (arm.seen, arm.mean) for arm in summary.learned}
-    assert found == {tie: (n, pytest.approx(mean)) for tie, (n, mean) in expected.items()}
-    assert f"{len(expected)} of {len(TIES)} ties seen" in str(summary)
+    assert f"{len(expected)} of {len(TIES)} ties seen" in summary
+    for (one, other), (n, mean) in expected.items():
+        assert f"  {one} – {other}  mean {mean:.3f}, seen {n}" in summary
     log = read_campaign(running.address)
     rows = [row for row in log.rows() if row["outcome"] is not None]
     assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
@@ -128,4 +128,4 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
         Campaign(HierarchicalCTS(later), path)
     running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
     running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
-    assert {arm.name: arm.mean for arm in running.summary().learned}[new[0]] == 1.0
+    assert f"{new[0][0]} – nina  mean 1.000" in running.summary()

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import pytest
@@ -71,10 +70,24 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
         assert page.client.post(f"{place}/settings", data=tie).status_code == 303
     text = page.send(f"{place}/settings", f"{place}/settings", 400, first="Tilda", second="Ann").text
     assert "The tie of Tilda and Ann exists already." in text
-    assert "Added ties: Ann – Tilda." in page.get(f"{place}/settings").text
+    assert "<li>Ann – Tilda" in page.get(f"{place}/settings").text
     page.report(place, 1, others="Tilda")
     of = page.rounds(place)[0]
     assert of.count == 2.0 and of.alone == () and of.joined == {"Tilda": None} and of.corrected
+    remove = f"{place}/settings", f"{place}/settings"
+    text = page.send(*remove, 400, remove="Ann – Tilda").text
+    assert "Round 1 needs the tie, because of Tilda" in text
+    page.send(f"{place}/history", f"{place}/undo")
+    page.send(*remove, remove="Ann – Tilda")
+    text = page.send(*remove, 400, first="Ann", second="Tillda").text.replace("&#39;", "'")
+    assert "did you mean 'Tilda'?" in text and "Tillda: not misspelled, but a new person" in text
+    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    page.send(*remove, first="Ann", second="Tillda", new="1")
+    assert "5 people, 4 ties" in page.get(f"{place}/settings").text
+    page.send(*remove, remove="Ann – Tillda")
+    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    text = page.get(f"{place}/history").text
+    assert "tie added: Ann – Tillda" in text and "tie removed: Ann – Tilda" in text
 
 
 def test_a_report_without_a_person_who_did_not_come_and_with_one_without_a_path(page):
@@ -99,6 +112,11 @@ def test_a_person_who_did_not_come_and_one_who_was_asked_instead(page):
     page.report(place, 1, came=[first], instead=other, nobody="1")
     (of,) = page.rounds(place)
     assert of.names == (first, other) and of.planned == (first, second) and of.count == 2.0
+    assert f"asked: {first}, {other} (not {second}); 2 people" in page.get(f"{place}/history").text
+    page.report(place, 1, came=[first, second], nobody="1")  # a correction of who was asked
+    assert page.rounds(place)[0].names == (first, second) and page.rounds(place)[0].corrected
+    page.send(f"{place}/history", f"{place}/undo")
+    assert page.rounds(place)[0].names == (first, other)
     page.choose(place)
     assert [each.number for each in page.rounds(place)] == [1, 2]
     page.report(place, 2, 400, came=[], nobody="1")
@@ -121,30 +139,32 @@ def test_lists_with_commas_semicolons_repetitions_and_dates(page, spring, asked)
 
 def test_a_round_keeps_its_number_when_people_are_left_out(page):
     place = page.create("Left")
-    page.choose(place)
-    gone = []
+    page.choose(place, without="Fay", how="best")
+    gone, kept = ["Fay"], str(page.rounds(place)[0].names[1])
     for _ in range(2):
-        name = str(page.rounds(place)[0].names[0])
+        name = next(str(name) for name in page.rounds(place)[0].names if str(name) != kept)
         page.send(place, f"{place}/rounds/1/leave-out", name=name)
         gone.append(name)
-        text = page.get(place).text
+        text, names = page.get(place).text, {*map(str, page.rounds(place)[0].names)}
+        assert f"{name} was left out of round 1, and {(names - {kept}).pop()} was chosen instead." in text
         assert (
-            f"{name} was left out, and round 1 was chosen anew." in text
-            and f"Left out: {', '.join(gone)}" in text
+            kept in names
+            and not {*gone} & names
+            and all(name in text.partition("Left out: ")[2] for name in gone)
         )
-        assert not {*gone} & {*map(str, page.rounds(place)[0].names)}
+        assert text.count("known good") == 2  # the mode of the choice stays
     (of,) = page.rounds(place)
     assert of.state == "waiting" and of.number == 1
     page.send(f"{place}/history", f"{place}/undo")  # the choice without the second person is taken back
     (of,) = page.rounds(place)
-    assert of.state == "waiting" and gone[1] in map(str, of.names)
+    assert of.state == "waiting" and gone[2] in map(str, of.names)
     assert "The new choice of round 1 was taken back." in page.get(f"{place}/history").text
-    assert f"<p>Left out: {gone[0]}</p>" in page.get(place).text
+    assert {*map(str, of.left_out)} == {*gone[:2]}
     page.send(f"{place}/history", f"{place}/undo")
-    assert gone[0] in map(str, page.rounds(place)[0].names)
+    assert gone[1] in map(str, page.rounds(place)[0].names)
     text = page.get(f"{place}/history").text
-    assert "Undo the last" not in text and text.count("Round 1 chosen anew") == 2
-    assert text.count("<td>Round 1 chosen") == 5 and text.count("Round 1 undone") == 2
+    assert "Undo the last" not in text and text.count("Round 1 chosen again") == 2
+    assert text.count("<td>Round 1 chosen") == 3 and text.count("Round 1 taken back") == 2
     page.choose(place)
     assert [each.number for each in page.rounds(place)] == [1, 2]
 
@@ -164,7 +184,15 @@ def test_the_best_choice_and_new_people_only(page):
     page.send(place, f"{place}/rounds/2/cancel")
     page.report(place, 1, nobody="1")
     page.choose(place, how="learn", aim="new")
-    assert not {*asked} & {*page.rounds(place)[2].names}
+    new = page.rounds(place)[2]
+    assert new.is_new_only and not {*asked} & {*new.names}
+    assert len(re.findall("who joins? for the first time, ", page.get(place).text)) == 2
+    page.report(place, 3, others=str(asked[0]), alone="1")
+    assert (
+        "3 people joined, with those who were asked, 2 of them for the first time"
+        in page.get(f"{place}/state").text
+    )
+    assert "; only people who join for the first time count" in page.get(f"{place}/history").text
     assert 'name="aim" value="new" checked' in page.get(place).text
 
 
@@ -246,6 +274,7 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
     ("fields", "why"),
     [
         ({}, "mark that nobody joined"),
+        ({"others": "nobody, n/a"}, "mark that nobody joined"),
         ({"others": "Annn"}, "did you mean"),
         ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
         ({"count": "3", "nobody": "1"}, "not both"),
@@ -266,8 +295,8 @@ def test_exports_agree_with_the_campaign(page, spring, asked):
     rounds = page.rounds(spring)
     text = page.get(f"{spring}/export/rounds.csv").content.decode("utf-8-sig")
     assert [int(row["round"]) for row in csv.DictReader(io.StringIO(text))] == [of.number for of in rounds]
-    content = json.loads(page.get(f"{spring}/export/history.json").content)
-    assert content[-1]["author"] == "owner"
+    text = page.get(f"{spring}/export/history.csv").content.decode("utf-8-sig")
+    assert [*csv.DictReader(io.StringIO(text))][-1]["author"] == "owner"
     page.get(f"{spring}/export/nothing.csv", 404)
     page.get(f"{spring}/print")
 
@@ -327,14 +356,18 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
             {},
             ["line 2: a line must have two names", "line 3: a line must have two names"],
         ),
-        ("a,a\n", {}, ["The file friends.csv must have a tie between two people"]),
+        (
+            "a,a\n",
+            {"k": "0"},
+            ["in a round: enter a whole number, 1 or more", "friends.csv must have a tie between two people"],
+        ),
         (NETWORK, {"k": "99"}, ["At most 8 names can be chosen in a round"]),
         (
             "person,friend,strength\na,b,2\nb,c,\nd,e,x\n",
             {"k": "many", "title": " "},
             [
                 "title must have",
-                "whole number, got many",
+                "1 or more, got many",
                 "friends.csv, line 3, column strength: a weight must be",
                 "friends.csv, line 4, column strength: a weight must be",
             ],

@@ -325,14 +325,20 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path):
     page.get("/c/.new-x", 404)
 
 
-def test_gzipped_bombs_are_refused(page):
+def test_compressed_bombs_are_refused(page):
     import gzip
+    import io
+    import zipfile
 
-    bomb = gzip.compress(b"Ann,Bob\n" * 3_000_000)
-    assert len(bomb) < 100_000
-    before = page.store.slugs()
-    _, text = page.show(400, files={"network": ("bomb.csv.gz", bomb, "application/gzip")})
-    assert "larger than" in text
+    book, before = io.BytesIO(), page.store.slugs()
+    with zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/worksheets/sheet1.xml", b" " * 100_000_000)
+    for name, data, why in (
+        ("friends.csv.gz", gzip.compress(b"Ann,Bob"), "must not be compressed"),
+        ("friends.xlsx", book.getvalue(), "must not be larger than 64 MB unpacked"),
+    ):
+        _, text = page.show(400, files={"network": (name, data, "application/octet-stream")})
+        assert why in text
     assert page.store.slugs() == before
 
 
