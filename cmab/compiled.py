@@ -51,6 +51,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import llvmlite
@@ -114,8 +115,8 @@ def cache_folder() -> str:
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
 _COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
-#: A call with more array entries than this, or than this for each second of compilation, is compiled at once.
-_MOST_ENTRIES, _ENTRIES_A_SECOND = 5_000, 10_000
+#: With more array entries for each second of compilation, a call is compiled at once, if these are not few.
+_ENTRIES_A_SECOND = 10_000
 # The number of calls whose mean time is that of the rounds to come.
 _LEAST_CALLS = 10
 #: Settled functions that Python calls without the detour through `_Deferred`.
@@ -145,20 +146,15 @@ def _having(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 class _Thread(threading.local):
-    is_interpreting, rounds_left = False, 0
+    rounds_left = 0
 
 
-_thread = _Thread()
+this_thread = _Thread()
 
 
 def expecting(rounds: int) -> AbstractContextManager[None]:
-    """Tell functions of this thread that a run has this many rounds; each ends with `end_round`."""
-    return _having(_thread, "rounds_left", rounds)
-
-
-def end_round() -> None:
-    """Count a round of `expecting`."""
-    _thread.rounds_left -= 1
+    """Tell functions of this thread the rounds of a run, which counts them down in `this_thread`."""
+    return _having(this_thread, "rounds_left", rounds)
 
 
 class _Deferred(CPUDispatcher):
@@ -169,12 +165,10 @@ class _Deferred(CPUDispatcher):
     function calls others as Python functions, and a compiled one calls compiled ones, with the same bits.
     """
 
-    calls, spent, budget, is_settled = 0, 0.0, -1.0, False
+    calls, spent, budget, is_settled, most_entries = 0, 0.0, -1.0, False, 5_000
     is_interpreted: bool | None = None  # of all functions, if this is not None
 
     def __call__(self, *arguments: Any) -> Any:
-        if _thread.is_interpreting:
-            return self.py_func(*arguments)
         if (self.is_settled and not self.is_interpreted) or self.settle(arguments):
             result = _call_compiled(self, *arguments)
             if self.is_interpreted is None and (result is None or type(result) in (bool, np.ndarray)):
@@ -183,12 +177,24 @@ class _Deferred(CPUDispatcher):
                 _direct.append(self)
             return result
         try:
-            result, seconds = _interpreted(self.py_func, arguments)
+            result, seconds = _interpreted(self.python, arguments)
         except _RAISED:
             self.is_settled = True
             return _call_compiled(self, *arguments)
         self.calls, self.spent = self.calls + 1, self.spent + seconds
         return _plain(result)
+
+    @functools.cached_property
+    def python(self) -> Any:
+        """The Python function, which calls the Python functions of other kernels without a detour."""
+        function, names = self.py_func, dict(self.py_func.__globals__)
+        self.__dict__["python"] = FunctionType(
+            function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+        )
+        for name in function.__code__.co_names:
+            if isinstance(names.get(name), _Deferred):
+                names[name] = names[name].python
+        return self.__dict__["python"]
 
     def settle(self, arguments: Sequence[Any]) -> bool:
         """Return whether to use compiled code from now on."""
@@ -196,8 +202,8 @@ class _Deferred(CPUDispatcher):
             return not self.is_interpreted
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
-        most = max(_MOST_ENTRIES, _ENTRIES_A_SECOND * self.budget)
-        left = _thread.rounds_left
+        most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
+        left = this_thread.rounds_left
         to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
         self.is_settled = bool(
             self.overloads
@@ -212,9 +218,7 @@ class _Inner(_Deferred):
     """A compiled function without an entry point for Python, where it is always interpreted."""
 
     def __call__(self, *arguments: Any) -> Any:
-        if _thread.is_interpreting:
-            return self.py_func(*arguments)
-        return _plain(_interpreted(self.py_func, arguments)[0])
+        return _plain(_interpreted(self.python, arguments)[0])
 
 
 _call_compiled = CPUDispatcher.__call__
@@ -226,7 +230,7 @@ def _interpreted(function: Callable[..., Any], arguments: Sequence[Any]) -> tupl
     """Return the result of a Python function and its processor time; if it raises, it leaves no trace."""
     started, saved = time.thread_time(), [*_saved(arguments)]
     try:
-        with _having(_thread, "is_interpreting", True), np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             return function(*arguments), time.thread_time() - started
     except _RAISED:
         for restore in saved:
@@ -314,6 +318,13 @@ def eager_kernel(function: Any) -> Any:
     return _compiled(function, CPUDispatcher, **_INNER)
 
 
+def sparse_kernel(function: Any) -> Any:
+    """Compile a function as `kernel` does, after larger calls, because it reads few entries of its arrays."""
+    compiled = _compiled(function, **_INNER)
+    compiled.most_entries = 500_000
+    return compiled
+
+
 def lean_kernel(function: Any) -> Any:
     """Compile a function that neither creates nor returns an array and calls only such functions.
 
@@ -357,9 +368,9 @@ class _Loop:
         rules = _rules(arguments)
         if self.spent.get(rules) == math.inf and not _Deferred.is_interpreted:
             return _call_compiled(self.dispatcher, *arguments)
-        plain = [getattr(each, "py_func", each) for each in arguments]
+        plain = [getattr(each, "python", getattr(each, "py_func", each)) for each in arguments]
         try:
-            result, seconds = _interpreted(self.dispatcher.py_func, plain)
+            result, seconds = _interpreted(self.dispatcher.python, plain)
         except _RAISED:
             self.prepare(math.inf, arguments)
             return _call_compiled(self.dispatcher, *arguments)
@@ -435,8 +446,7 @@ _called: Any = _intrinsic(_calling)
 
 
 def _call_address(address: int) -> int:
-    with _having(_thread, "is_interpreting", False):
-        return int(_FUNCTION(int(address))())
+    return int(_FUNCTION(int(address))())
 
 
 @_overload(_call_address)

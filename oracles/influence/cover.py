@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import eager_kernel, kernel, lean_kernel
+from cmab.compiled import eager_kernel, kernel, lean_kernel, sparse_kernel
 from cmab.selection import heap_drop, heap_sink, heap_up
 from oracles.influence.certificate import concave_bound, upper_bound
 from oracles.influence.sets import Index, ReverseGraph, SetCollection
 
 
-@eager_kernel
+@sparse_kernel
 def _cover(index, given, degrees, histogram, covered_sets, chosen):
     """Choose nodes as `cover` does; return their number, covered sets, the bound and the largest gain."""
     ends, pool, offsets, sets = index

@@ -110,6 +110,30 @@ def test_an_interpreted_call_that_raises_is_repeated_in_compiled_code():
     assert rng.random() == np.random.default_rng(0).random(2)[1]
 
 
+COUNTED = """
+from numba.core import event
+import networkx as nx; import numpy as np
+from cmab import CUCB, Feedback, Session
+from oracles import InfluenceMaximization, TopK
+with event.install_recorder("numba:compile") as seen:
+    session = Session(CUCB(TopK(100, 10)), rng=0)
+    ticket = session.ask()
+    session.tell(Feedback(ticket, [1.0] * 10), ticket)
+    session.ask()
+    print(len(seen.buffer) // 2, end=" ")
+    graph = nx.barabasi_albert_graph(300, 3, seed=0).to_directed()
+    means = np.full(graph.number_of_edges(), 0.05)
+    InfluenceMaximization(graph, k=5).solve(means, np.random.default_rng(0))
+    print(len(seen.buffer) // 2)
+"""
+
+
+def test_the_first_calls_compile_few_functions(tmp_path):
+    decision, influence = map(int, run(COUNTED, XDG_CACHE_HOME=str(tmp_path)).split())
+    assert decision == 0
+    assert influence <= 14
+
+
 @pytest.mark.slow
 def test_an_edit_in_another_module_is_noticed(tmp_path):
     """numba's own cache would go on with the old helper."""
