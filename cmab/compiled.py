@@ -149,17 +149,12 @@ class _Thread(threading.local):
     rounds_left = 0
 
 
-_thread = _Thread()
+this_thread = _Thread()
 
 
 def expecting(rounds: int) -> AbstractContextManager[None]:
-    """Tell functions of this thread that a run has this many rounds; each ends with `end_round`."""
-    return _having(_thread, "rounds_left", rounds)
-
-
-def end_round() -> None:
-    """Count a round of `expecting`."""
-    _thread.rounds_left -= 1
+    """Tell functions of this thread the rounds of a run, which counts them down in `this_thread`."""
+    return _having(this_thread, "rounds_left", rounds)
 
 
 class _Deferred(CPUDispatcher):
@@ -208,7 +203,7 @@ class _Deferred(CPUDispatcher):
         if self.budget < 0.0:
             self.budget = _seconds_to_compile(self, set())
         most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
-        left = _thread.rounds_left
+        left = this_thread.rounds_left
         to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
         self.is_settled = bool(
             self.overloads

@@ -116,10 +116,11 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     waiting = [each for each in earlier if each.state == "waiting" and each.number != of.number]
     before = not_new(earlier, but=of) if of.is_new_only else set()
     oracle = problem.oracle_without(before)
-    best = set(oracle.solve(beliefs.means, rng).tolist())
-    if of.left_out or before:  # also known good: the best of those that can be chosen
-        gone = {*of.left_out, *before}
-        flags = np.array([label not in gone for label in number])
+    best: set[int] = set()
+    # A name stays known good if others are left out, one after the other.
+    for gone in dict.fromkeys([(), *((name,) for name in of.left_out[:5]), of.left_out]):
+        out = before.union(gone).difference(names)
+        flags = np.array([label not in out for label in number])
         best.update(oracle.solve_within(beliefs.means, flags, rng).tolist())
     means = beliefs.means[chosen] if problem.graph is None else _contributions(oracle, beliefs, chosen, rng)
     return [

@@ -65,7 +65,7 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
         if count == 0.0:
             first_seen += 1
             sums[2 * m + arm] = 1.0 if is_found else 0.0
-        sums[arm] += share_of(outcomes[j], reals)
+        sums[arm] += share_of(outcomes[j], reals[LOW], reals[HIGH] - reals[LOW])
         sums[m + arm] = count + 1.0
         has_won = math.floor(sums[arm] + shift) > won
         counted, seen = (wins, won) if has_won else (losses, count - won)
@@ -134,7 +134,7 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     for i in range(counts.shape[0]):
         coins[i] = 0.0
         if counts[i] > 1 and length > _SHORTEST:
-            n, share = float(counts[i]), share_at(means[i], low, length)
+            n, share = float(counts[i]), share_of(means[i], low, length)
             squares = deviations[i] / length / length
             # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
             # for any outcomes, and for coins it is the same number.
@@ -146,13 +146,6 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
                 unit += expected
     ratio = min(total / unit, 1.0) if unit > 0.0 else 1.0
     return (degrees * ratio + CAUTION) / (degrees + CAUTION)
-
-
-@inner_kernel
-def share_at(value, low, length):
-    """Return `value` as a fraction of the support, clipped to [0, 1]."""
-    # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
-    return min(max((value - low) / length, 0.0), 1.0)
 
 
 @inner_kernel
@@ -236,7 +229,7 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
             # The weights change with the first outcome. Until then, the point is that of the group before.
             if weights[0] != 1.0 or weights[n_points - 1] != 1.0:
                 p = point_at(weights, n_points, uniform)
-        share, n = share_at(means[arm], low, length), float(counts[arm])
+        share, n = share_of(means[arm], low, length), float(counts[arm])
         known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
         alpha, beta = wins[p], losses[p]
         if n < few:

@@ -33,9 +33,10 @@ _NOTHING = -40.0
 
 
 @inner_kernel
-def share_of(outcome, reals):
-    """Return the outcome as a fraction of the support, clipped to [0, 1]."""
-    return float(min(max((outcome - reals[LOW]) / (reals[HIGH] - reals[LOW]), 0.0), 1.0))
+def share_of(value, low, length):
+    """Return `value` as a fraction of the support, clipped to [0, 1]."""
+    # A quotient, because a product with 1 / length is not always 1 at the upper end of the support.
+    return float(min(max((value - low) / length, 0.0), 1.0))
 
 
 @inner_kernel
@@ -62,7 +63,7 @@ def learn_grid(arms, n, outcomes, t, reals, memory):
     for j in range(n):
         if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums) < 0.0:
             break  # never, but without this test the compiler would omit the reading
-        arm, x = arms[j], share_of(outcomes[j], reals)
+        arm, x = arms[j], share_of(outcomes[j], reals[LOW], reals[HIGH] - reals[LOW])
         won, count = sums[arm], sums[m + arm]
         lost = count - won
         weights = memory[int(groups[arm]) * n_points :]
@@ -123,7 +124,7 @@ def hierarchical_draws(counts, means, deviations, memory, t, reals, rng, out):
                 p = drawn_point(memory[group * n_points :], n_points, rng.random())
         out[arm] = p
     for i in range(m):
-        mean, p = share_of(means[i], reals), int(out[i])
+        mean, p = share_of(means[i], reals[LOW], length), int(out[i])
         a, b = wins[p] + counts[i] * mean, losses[p] + counts[i] * (1.0 - mean)
         if m >= MANY_ARMS and (a == 1.0 or b == 1.0):  # as in CTS
             theta = rng.random() if a == b else power_draw(a, b, rng.standard_exponential())
@@ -169,7 +170,7 @@ def hierarchical_means(counts, means, deviations, memory, t, reals, rng, out):
             prior = _mixed_mean(0.0, 0.0, weights, most, grid)
         theta = prior
         if counts[arm] > 0:
-            won = counts[arm] * share_of(means[arm], reals)
+            won = counts[arm] * share_of(means[arm], reals[LOW], length)
             theta = _mixed_mean(won, float(counts[arm]), weights, most, grid)
         out[arm] = reals[LOW] + length * theta
 

@@ -26,11 +26,11 @@ from cmab.compiled import (
     Kernel,
     callback_to,
     compiled_form,
-    end_round,
     is_ours,
     kernel,
     learn_kernel,
     loop_kernel,
+    this_thread,
     types,
 )
 from cmab.environment import Environment, changes
@@ -174,7 +174,7 @@ def play_in_python(
         if tick is not None and (t == last or clock() >= next_tick):
             tick(t - ticked)
             ticked, next_tick = t, clock() + TICK_SECONDS
-        end_round()
+        this_thread.rounds_left -= 1
 
 
 def _check_available(source: str, super_arm: IntArray, available: Any) -> None:

@@ -1,23 +1,20 @@
-"""How long an answer takes: ask and tell of a session, what a journal adds to it, and opening a campaign.
+"""How long an answer takes: ask and tell of a session.
 
-Run: python tests/benchmarks/latency.py [--processor] [--rounds N]. Prints the tables of
+Run: python tests/benchmarks/latency.py [--processor] [--rounds N]. Prints the table of
 docs/how-to/production.md, in milliseconds; with --processor in processor time, which other load on the
-machine changes less. Everything is compiled before. A campaign waits for the disk, so it is measured by the
-clock.
+machine changes less. Everything is compiled before.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
 import time
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 
-from cmab import CTS, CUCB, KLCUCB, Campaign, EpsilonGreedy, Feedback, RarelySwitchingCUCB, Session
+from cmab import CTS, CUCB, KLCUCB, EpsilonGreedy, Feedback, RarelySwitchingCUCB, Session
+from cmab.compiled import interpret
 from oracles import DegreeHeuristic, GraphicMatroid, InfluenceMaximization, Matching, ShortestPath, TopK
 
 POLICIES = (CUCB, KLCUCB, CTS, EpsilonGreedy, RarelySwitchingCUCB)
@@ -84,38 +81,11 @@ def latencies(count, clock):
     for name, (make, policies) in PROBLEMS.items():
         for policy in policies:
             session = Session(policy(make()), rng=0)
-            rounds(session, 30, clock)
+            with interpret(False):  # compile now, and not during the measured rounds
+                rounds(session, 30, clock)
             taken = rounds(session, count if "Influence" not in name else count // 5, clock)
             median, p95, p99 = np.percentile(taken, [50, 95, 99])
             print(f"| {name} | `{policy.__name__}` | {median:.2f} | {p95:.2f} | {p99:.2f} |", flush=True)
-
-
-def journals(count, folder):
-    """Print what a campaign takes: names, JSON and the disk, which is waited for."""
-    campaign = Campaign(CUCB(TopK(1_000, 10)), Path(folder, "journal.db"), rng=0)
-    taken = []
-    for number in range(count):
-        start = time.perf_counter()
-        request = campaign.ask()
-        campaign.tell({name: float((name + number) % 2) for name in request}, request)
-        taken.append(1e3 * (time.perf_counter() - start))
-    median, p95, p99 = np.percentile(taken, [50, 95, 99])
-    print(f"\nthe same by a campaign, `CUCB` on `TopK(1_000, 10)`: {median:.2f}, {p95:.2f}, {p99:.2f}")
-
-
-def opening(clock, folder):
-    print("\n| events | file | opening, seconds |\n|---|---|---|")
-    synced, os.fsync = os.fsync, lambda _: None  # only the reading is measured
-    for many in (1_000, 10_000, 100_000):
-        path = Path(folder, f"{many}.db")
-        campaign = Campaign(CUCB(TopK(1_000, 10)), path, rng=0)
-        for number in range(many // 2):
-            request = campaign.ask()
-            campaign.tell({name: float((name + number) % 2) for name in request}, request)
-        start = clock()
-        Campaign(CUCB(TopK(1_000, 10)), path)
-        print(f"| {many:,} | {path.stat().st_size / 1e6:.1f} MB | {clock() - start:.2f} |", flush=True)
-    os.fsync = synced
 
 
 def main():
@@ -125,9 +95,6 @@ def main():
     options = parser.parse_args()
     clock = time.process_time if options.processor else time.perf_counter
     latencies(options.rounds, clock)
-    with tempfile.TemporaryDirectory() as folder:
-        journals(options.rounds, folder)
-        opening(clock, folder)
 
 
 if __name__ == "__main__":

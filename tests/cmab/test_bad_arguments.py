@@ -3,8 +3,26 @@
 import bad_arguments
 import numpy as np
 import pytest
+from refusals import refused
 
-from cmab import CTS, SAR, AdaptiveTopK, EpsilonGreedy, LoggedRound, Session, simulate
+from cmab import (
+    C2UCB,
+    CTS,
+    SAR,
+    AdaptiveTopK,
+    ArmStatistics,
+    EpsilonGreedy,
+    Feedback,
+    GaussianCTS,
+    Greedy,
+    HierarchicalCTS,
+    LoggedRound,
+    Session,
+    Smoothness,
+    clcb,
+    simulate,
+)
+from cmab.bounds import hardness
 from cmab.exploration.phases import Halving
 from instances import BernoulliArms, SemiBandit
 from oracles import TopK
@@ -79,3 +97,20 @@ def test_logs_hold_probabilities(name, chance):
         LoggedRound(
             0, "told", ("tea",), {"tea": 1.0}, **{name: chance if name == "propensity" else (chance,)}
         )
+
+
+SEEN = ArmStatistics(np.ones(3, int), np.full(3, -7.0), np.zeros(3))
+test_values_that_are_wrong_together_are_refused = refused(
+    (lambda: CTS(TopK(3, 1), 0.0, prior_weight=1.0), "prior_mean must"),
+    (lambda: Greedy(TopK(3, 1), prior_mean=0.5), "together"),
+    (lambda: GaussianCTS(TopK(3, 1), support=None), "sigma must be given if support is None"),
+    (lambda: HierarchicalCTS(TopK(3, 1), [1, 2]), "groups must be 3 integers"),
+    (lambda: HierarchicalCTS(TopK(3, 1), means=[0.0]), "means must lie strictly inside"),
+    (lambda: C2UCB(TopK(3, 1), np.full((3, 1), np.nan)), "features must be finite, got nan"),
+    (lambda: C2UCB(TopK(3, 1), np.ones(3)), r"features must have shape \(3, d\)"),
+    (lambda: Feedback([0, 0], [1.0, 1.0]), "must not repeat"),
+    (lambda: Smoothness(1.0, 0.0), "omega"),
+    (lambda: hardness([0.1, -0.1]), "gaps must be"),
+    (lambda: clcb(TopK(3, 1), ArmStatistics.empty(2)), "ArmStatistics of 3 arms"),
+    (lambda: clcb(TopK(3, 1), SEEN), "means must lie in support"),
+)

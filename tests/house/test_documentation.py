@@ -65,16 +65,11 @@ def without_times(shown):
     return "\n".join(lines) + "\n"
 
 
-def blocks(language):
-    """Every block of a language in the pages, with its page."""
-    found = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
-
-
 def test_commands_in_the_pages_are_commands():
     """Each line that begins with `cmab` is one that the parser takes, with options that exist."""
-    texts = [text.replace("\\\n", " ") for _, text in blocks("(?:sh|console)")]
-    lines = [line for text in texts for line in text.splitlines()]
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    blocks = re.findall(r"^```(?:sh|console)\n(.*?)^```$", pages, re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
     commands = [
         shlex.split(line.removeprefix("$ "), comments=True)[1:]
         for line in lines
