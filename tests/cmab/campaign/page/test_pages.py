@@ -87,7 +87,7 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
     page.send(*remove, remove="Ann – Tillda")
     assert "4 people, 3 ties" in page.get(f"{place}/settings").text
     text = page.get(f"{place}/history").text
-    assert "tie added: Ann – Tillda" in text and "tie removed: Ann – Tilda" in text
+    assert "added: Ann – Tillda" in text and "removed: Ann – Tilda" in text
 
 
 def test_a_report_without_a_person_who_did_not_come_and_with_one_without_a_path(page):
