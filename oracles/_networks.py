@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import chain, compress
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
 
@@ -52,6 +53,27 @@ def network_of(graph: GraphInput, *, undirected: bool = False) -> Network:
         for column in columns
     )
     return Network(number, edges, tails, heads)
+
+
+def ends_of(
+    graph: Any, attribute: str | None = None
+) -> tuple[dict[Hashable, int], IntArray, IntArray, list[Any]]:
+    """Return the number of each node of a networkx graph, and the ends and an attribute of its edges."""
+    if graph.is_multigraph():
+        number, _, tails, heads = network_of(graph)
+        return number, tails, heads, [value for *_, value in graph.edges(data=attribute)]
+    # Without the names of edges, this is faster than `network_of`.
+    rows = list(graph.adjacency())
+    number = {node: i for i, (node, _) in enumerate(rows)}
+    tails = np.repeat(np.arange(len(rows)), [len(others) for _, others in rows])
+    others = chain.from_iterable(others for _, others in rows)
+    heads = np.fromiter(map(number.__getitem__, others), np.int64, len(tails))
+    values = [] if attribute is None else [data.get(attribute) for _, row in rows for data in row.values()]
+    if graph.is_directed():
+        return number, tails, heads, values
+    # An undirected edge is at both ends; ``graph.edges`` has it at the first.
+    is_first = tails <= heads
+    return number, tails[is_first], heads[is_first], list(compress(values, is_first))
 
 
 def _edge_array(graph: Any) -> tuple[int, IntArray, IntArray] | None:
@@ -133,21 +155,36 @@ def edge_ends(tails: IntArray, heads: IntArray, n_nodes: int) -> tuple[IntArray,
     return offsets, ends.astype(np.int64)
 
 
+@lean_kernel
+def _write_order(offsets, ends, waiting, order):
+    """Write each node to `order` after all nodes with arcs into it; return the number of written nodes."""
+    size = 0
+    for node in range(waiting.shape[0]):
+        if waiting[node] == 0:
+            order[size] = node
+            size += 1
+    at = 0
+    while at < size:
+        node = order[at]
+        at += 1
+        for i in range(offsets[node], offsets[node + 1]):
+            waiting[ends[i]] -= 1
+            if waiting[ends[i]] == 0:
+                order[size] = ends[i]
+                size += 1
+    return size
+
+
 def topological_order(tails: IntArray, heads: IntArray, n_nodes: int) -> IntArray:
     """Return the nodes of a directed graph so that every arc leads forward; empty if the graph has a cycle.
 
     The order is that of networkx: by generations, and in each generation by the arcs that lead to a node.
     """
-    waiting = np.bincount(heads, minlength=n_nodes).tolist()
+    waiting = np.bincount(heads, minlength=n_nodes)
     offsets, by_tail = order_by(tails, n_nodes)
-    starts, ends = offsets.tolist(), heads[by_tail].tolist()
-    order = [node for node in range(n_nodes) if waiting[node] == 0]
-    for node in order:
-        for head in ends[starts[node] : starts[node + 1]]:
-            waiting[head] -= 1
-            if waiting[head] == 0:
-                order.append(head)
-    return np.array(order if len(order) == n_nodes else [], np.int64)
+    order = np.empty(n_nodes, np.int64)
+    size = _write_order(offsets, heads[by_tail], waiting, order)
+    return order if size == n_nodes else order[:0]
 
 
 def node_number(name: str, node: Hashable, number: dict[Hashable, int]) -> int:

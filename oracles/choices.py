@@ -177,29 +177,6 @@ class Assortment(Oracle):
                 stacklevel=3,
             )
 
-    def attractions(self, means: FloatArray) -> FloatArray:
-        """Return the attractions of the items: ``mean / (1 - mean)``, at most `max_attraction`.
-
-        Parameters
-        ----------
-        means : FloatArray, shape (n_arms,)
-            The means of the base arms.
-
-        Returns
-        -------
-        FloatArray, shape (n_arms,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from oracles import Assortment
-        >>> Assortment([1.0, 2.0, 3.0], k=2).attractions(np.array([0.0, 0.2, 0.9]))
-        array([0.  , 0.25, 1.  ])
-        """
-        values, most = self._check_means(means), self.max_attraction
-        odds = np.clip(values, 0.0, most / (1.0 + most))
-        return np.where(values >= most / (1.0 + most), most, odds / (1.0 - odds))
-
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)
         return 1 <= len(super_arm) <= self.k
@@ -210,9 +187,9 @@ class Assortment(Oracle):
     def triggering_probabilities(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the probability that the item or nothing is bought: ``(1 + v_i) / (1 + sum v)``."""
         super_arm, means = self._check_entries(super_arm), self._check_means(means)
-        v = self.attractions(means)
+        v = np.array([attraction(mean, self.max_attraction) for mean in means[super_arm].tolist()])
         chances = np.zeros(self.n_arms)
-        chances[super_arm] = (1.0 + v[super_arm]) / (1.0 + v[super_arm].sum())
+        chances[super_arm] = (1.0 + v) / (1.0 + v.sum())
         return chances
 
     def feedback_of(self, super_arm: IntArray, **report: object) -> Feedback:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cmab.arrays import BoolArray, FloatArray, IntArray
-from cmab.compiled import Kernel, kernel, lean_kernel, solve_kernel
+from cmab.compiled import kernel, lean_kernel
 from cmab.guarantees import Smoothness
 from cmab.oracle import Oracle
 from cmab.parameters import described
@@ -95,22 +95,6 @@ def covered(chosen, graph, means):
         for i in range(offsets[node], offsets[node + 1]):
             missing[heads[arms[i]]] *= 1.0 - means[arms[i]]
     return total
-
-
-@solve_kernel
-def solve_coverage(means, integers, reals, out):
-    """Solve; `integers`: k, left nodes, offsets (left + 1), scratch (twice left), arms, heads.
-
-    `reals`: weights of the right nodes, then scratch for the right and the left nodes.
-    """
-    m, k, n = means.shape[0], integers[0], integers[1]
-    offsets, left, arcs = integers[2 : 3 + n], integers[3 + n : 3 + 3 * n], integers[3 + 3 * n :]
-    # `reals` has two entries for each right node and one for each left node.
-    right = (reals.shape[0] - n) // 2
-    missing, gains = reals[right : 2 * right], reals[2 * right :]
-    graph = Sides(offsets, arcs[:m], arcs[m:], reals[:right])
-    cover_greedily(k, graph, means, Scratch(missing, gains, left[:n], left[n:]), out)
-    return int(k)
 
 
 #: The largest number of numbers in a table of all super arms.
@@ -243,12 +227,6 @@ class MaxCoverage(Oracle):
         scratch = Scratch(np.empty(len(self.right)), np.empty(n), *np.empty((2, n), np.int64))
         cover_greedily(self.k, graph, means, scratch, chosen)
         return chosen
-
-    def kernel(self) -> Kernel:
-        n, scratch = len(self.left), np.empty(2 * len(self.left), np.int64)
-        integers = np.concatenate([[self.k, n], self._offsets, scratch, self._arms, self._heads])
-        reals = np.concatenate([self.node_weights, np.empty(len(self.node_weights) + n)])
-        return Kernel(solve_coverage, integers, reals)
 
     def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
         super_arm, means = self._check_entries(super_arm), self._check_means(means)

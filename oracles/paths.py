@@ -153,18 +153,13 @@ def solve_acyclic(means, integers, reals, out):
 
 @dataclass(frozen=True, eq=False)
 class RoadMap:
-    """The edges out of each node, numbered as in ``graph.edges``; an undirected edge leaves both its ends.
+    """The roads of a graph with edges numbered as in ``graph.edges``; undirected edges leave both their ends.
 
-    The edges out of node v are ``edges[offsets[v]:offsets[v + 1]]``; `ends` has their other ends in the same
-    order. `order` is a topological order of the nodes; it is empty if the graph is undirected or has a cycle.
+    `order` is a topological order of the nodes; it is empty if the graph is undirected or has a cycle.
     """
 
     labels: list[tuple[Hashable, ...]]
-    tails: IntArray
-    heads: IntArray
-    offsets: IntArray
-    ends: IntArray
-    edges: IntArray
+    roads: Roads
     order: IntArray
     source: int
     target: int
@@ -172,7 +167,7 @@ class RoadMap:
     @cached_property
     def n_nodes(self) -> int:
         """The number of nodes."""
-        return len(self.offsets) - 1
+        return len(self.roads.offsets) - 1
 
     @classmethod
     def of(cls, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> RoadMap:
@@ -188,17 +183,8 @@ class RoadMap:
         if not _leads_to(offsets, ends[by_start], start, end):
             raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
         order = topological_order(tails, heads, len(number)) if directed else np.empty(0, np.int64)
-        return cls(
-            labels,
-            tails,
-            heads,
-            offsets.astype(np.int64),
-            ends[by_start],
-            by_start % len(labels),
-            order,
-            start,
-            end,
-        )
+        roads = Roads(offsets.astype(np.int64), ends[by_start], by_start % len(labels), tails, heads)
+        return cls(labels, roads, order, start, end)
 
     def holds_path(self, arms: IntArray) -> bool:
         """Return whether `arms`, in any order, form a path from source to target without repeated nodes."""
@@ -218,8 +204,8 @@ class RoadMap:
 
     def _ways(self, arms: IntArray) -> list[tuple[Any, ...]]:
         """Return (start, edge, end) for each direction in which one of `arms` can be used."""
-        there = [(self.tails[arm], arm, self.heads[arm]) for arm in arms]
-        if len(self.edges) == len(self.tails):
+        there = [(self.roads.tails[arm], arm, self.roads.heads[arm]) for arm in arms]
+        if len(self.roads.edges) == len(self.roads.tails):
             return there
         return there + [(end, arm, start) for start, arm, end in there]
 
@@ -254,7 +240,7 @@ class _Paths(Oracle):
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        return len(self._map.edges) > len(self._map.labels)
+        return len(self._map.roads.edges) > len(self._map.labels)
 
 
 class ShortestPath(_Paths, LinearOracle):
@@ -349,11 +335,11 @@ class ShortestPath(_Paths, LinearOracle):
 
     def _through(self, required: IntArray, costs: FloatArray) -> IntArray | None:
         """Return the best path through the required edges of an acyclic graph, from legs between them."""
-        rank = np.empty(self._map.n_nodes, np.int64)
+        roads, rank = self._map.roads, np.empty(self._map.n_nodes, np.int64)
         rank[self._map.order] = np.arange(self._map.n_nodes)
-        stops = required[np.argsort(rank[self._map.tails[required]], kind="stable")]
-        starts = np.concatenate([[self._map.source], self._map.heads[stops]])
-        ends = np.concatenate([self._map.tails[stops], [self._map.target]])
+        stops = required[np.argsort(rank[roads.tails[required]], kind="stable")]
+        starts = np.concatenate([[self._map.source], roads.heads[stops]])
+        ends = np.concatenate([roads.tails[stops], [self._map.target]])
         legs = [_best_path(self._map, costs, int(u), int(v)) for u, v in zip(starts, ends, strict=True)]
         if any(leg is None for leg in legs) or not np.isfinite(costs[required]).all():
             return None
@@ -367,8 +353,11 @@ class ShortestPath(_Paths, LinearOracle):
         road = self._map
         head = [-int(self._sign), road.n_nodes, road.source, road.target]
         scratch = np.empty(road.n_nodes, np.int64)
-        parts = (road.order, scratch, road.offsets, road.ends, road.edges, road.tails, road.heads)
-        return Kernel(solve_acyclic, np.concatenate([head, *parts]), np.empty(self.n_arms + road.n_nodes))
+        return Kernel(
+            solve_acyclic,
+            np.concatenate([head, road.order, scratch, *road.roads]),
+            np.empty(self.n_arms + road.n_nodes),
+        )
 
     def _check_costs(self, means: FloatArray) -> FloatArray:
         costs = self._check_means(means, self.least_mean)
@@ -443,7 +432,7 @@ def _best_path(
     road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
 ) -> IntArray | None:
     """Return the cheapest path between two nodes (by default the terminals); infinite costs close edges."""
-    roads = Roads(road.offsets, road.ends, road.edges, road.tails, road.heads)
+    roads = road.roads
     ends = road.source if source is None else source, road.target if target is None else target
     path = np.empty(road.n_nodes, np.int64)
     if len(road.order):

@@ -22,8 +22,8 @@ from cmab.parameters import described
 from cmab.selection import heap_drop, heap_rise
 from cmab.validation import listed, one_of, shown
 from oracles._networks import edge_ends, network_of, node_number
-from oracles._sufficing import Sufficing
 from oracles.anytime import AnytimeOracle, Clock, OnLimit, SolverError, checked_limits
+from oracles.cuts import Sufficing, minimum_cut
 from oracles.programs import import_highs, scaled, silent_highs, value_of
 
 if TYPE_CHECKING:
@@ -639,8 +639,6 @@ class CutProgram:
 
     def separate(self) -> int:
         """Add the cuts that `y` violates; return their number."""
-        from oracles.cuts import minimum_cut
-
         search, n = self.search, len(self.search.is_terminal)
         seen: set[bytes] = set()
         free, is_near, is_far = self.y + _CREEP, np.empty(n, bool), np.empty(n, bool)

@@ -18,6 +18,7 @@ from cmab.campaign.files import Problem, value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import Round, not_new, steps_in
+from cmab.offline.log import written
 
 #: The level of all intervals.
 LEVEL = 0.9
@@ -116,10 +117,11 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     waiting = [each for each in earlier if each.state == "waiting" and each.number != of.number]
     before = not_new(earlier, but=of) if of.is_new_only else set()
     oracle = problem.oracle_without(before)
-    best = set(oracle.solve(beliefs.means, rng).tolist())
-    if of.left_out or before:  # also known good: the best of those that can be chosen
-        gone = {*of.left_out, *before}
-        flags = np.array([label not in gone for label in number])
+    best: set[int] = set()
+    # A name stays known good if others are left out, one after the other.
+    for gone in dict.fromkeys([(), *((name,) for name in of.left_out[:5]), of.left_out]):
+        out = before.union(gone).difference(names)
+        flags = np.array([label not in out for label in number])
         best.update(oracle.solve_within(beliefs.means, flags, rng).tolist())
     means = beliefs.means[chosen] if problem.graph is None else _contributions(oracle, beliefs, chosen, rng)
     return [
@@ -263,8 +265,8 @@ def history_of(folder: CampaignFolder) -> list[Row]:
         elif kind == "undo":
             details = f"the {named(target)}"
         elif kind == "changed":
-            ties = [_ties(event, key) for key in ("new", "gone") if event.get(key)]
-            details = "; ".join(ties) or "other options or another version, and the same ties"
+            words = [_changed(event, key) for key in ("new", "gone") if event.get(key)]
+            details = "; ".join(words) or "other options or another version, and the same names"
         told = "chosen again" if kind == "ask" and old else WORDS.get(kind, kind)
         values = event["at"], event.get("author") or "", numbers.get(ticket), told, details, undone
         rows.append(dict(zip(("at", "author", "round", "event", "details", "undone"), values, strict=True)))
@@ -299,9 +301,10 @@ def _reported(event: dict[str, Any], planned: Sequence[Hashable], *, is_network:
     return "; ".join([*told, f"joined: {_few(names)}"] if names else told)
 
 
-def _ties(event: dict[str, Any], key: str) -> str:
-    pairs = dict.fromkeys(" – ".join(sorted(map(str, tie[:2]))) for tie in event[key])
-    return f"tie {'added' if key == 'new' else 'removed'}: {_few([*pairs])}"
+def _changed(event: dict[str, Any], key: str) -> str:
+    """Return the ties or items that are new or gone, with each tie once."""
+    names = [tuple(sorted(map(str, each))) if isinstance(each, tuple) else each for each in event[key]]
+    return f"{'added' if key == 'new' else 'removed'}: {_few([*dict.fromkeys(map(written, names))])}"
 
 
 def _few(names: Sequence[Hashable], most: int = 12) -> str:
@@ -312,7 +315,7 @@ def _few(names: Sequence[Hashable], most: int = 12) -> str:
 #: The kinds of events in plain words.
 WORDS = {
     "campaign": "campaign made",
-    "changed": "network changed",
+    "changed": "network or list changed",
     "note": "settings changed",
     "ask": "chosen",
     "tell": "reported",

@@ -134,7 +134,7 @@ class Event(NamedTuple):
         The place of the event in the campaign, from 1.
     kind : str
         What happened: ``"campaign"``, ``"changed"``, ``"ask"``, ``"tell"``, ``"cancel"``, ``"correct"``,
-        ``"undo"`` or ``"forget"``.
+        ``"undo"``, ``"note"`` or ``"forget"``.
     ticket : int or None
         The ticket that the event is about.
     at : float

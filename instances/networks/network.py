@@ -241,7 +241,7 @@ def _text_of_sheet(file: Path, data: bytes) -> bytes:
     try:
         import pandas as pd
 
-        sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=str)
+        sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=str, na_filter=False)
     except ImportError:
         raise ValueError(
             f'{file} is a workbook, which needs pandas and openpyxl: pip install "cmab[excel]"; or save it as'

@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.validation import frozen, integer, shown, vector
-from oracles._networks import network_of, order_by
+from oracles._networks import ends_of, order_by
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -276,9 +276,9 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         return graph
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
-    number, _, *both = network_of(graph)
+    number, *both, values = ends_of(graph, probability)
     labels, ends = list(number), np.stack(both, axis=1)
-    chances = None if probability is None else _attribute(graph, probability)
+    chances = None if probability is None else _probabilities(graph, probability, values)
     if not graph.is_directed():
         # Place both directions of an edge next to each other.
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
@@ -301,10 +301,15 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
     return made
 
 
-def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:
-    edges: Any = graph.edges(data=name)
-    values = []
-    for u, v, value in edges:
+def _probabilities(graph: Any, name: str, values: list[Any]) -> FloatArray:
+    """Return the values of an attribute of all edges, or name the first one that is no probability."""
+    try:
+        chances = np.array(values, np.float64)
+        if ((chances >= 0.0) & (chances <= 1.0)).all():
+            return chances
+    except (TypeError, ValueError):
+        pass
+    for u, v, value in graph.edges(data=name):
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -313,8 +318,7 @@ def _attribute(graph: nx.Graph[Any], name: str) -> FloatArray:
             raise ValueError(
                 f"edge ({u!r}, {v!r}) must have a probability in [0, 1] as {name!r}, got {value!r}"
             )
-        values.append(number)
-    return np.array(values)
+    raise AssertionError("one of the values is not a probability")
 
 
 def in_degree_groups(graph: nx.Graph[Any] | DirectedGraph) -> IntArray:

@@ -13,7 +13,7 @@ from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.store import DAMAGED, Opened, file_name
 from cmab.campaign.page.web import Anybody, Decider, Reader, Reporter, check_mark
-from cmab.campaign.reports import Report, report_of, round_of
+from cmab.campaign.reports import report_of, round_of
 
 DESCRIPTION = (
     "Send the key of the address, or the key that `/api/v1/login` returns, as `Authorization: Bearer KEY`."
@@ -205,23 +205,20 @@ def report(context: Reporter, slug: str, number: int, body: Told) -> Round:
         folder, of = opened.folder, round_of(views.rounds_in(opened), number)
         check_mark(body.mark, of.mark)
         entries: Any = body.joined if folder.is_network else body.results
-        if body.count is not None:
-            told = Report(of.number, count=body.count)
-        elif entries is None:
+        if entries is None and (body.count is None or not folder.is_network):
             raise Refusal(400, "joined or results must be a list of names or an object.")
-        else:
-            if isinstance(entries, dict):
-                entries = [name if value is None else f"{name}={value}" for name, value in entries.items()]
-            told = report_of(
-                of,
-                folder.problem.names,
-                entries,
-                is_network=folder.is_network,
-                unknown=body.unknown,
-                asked=body.asked,
-                largest=folder.options.largest,
-            )
-            told.alone = body.alone
+        if isinstance(entries, dict):
+            entries = [name if value is None else f"{name}={value}" for name, value in entries.items()]
+        told = report_of(
+            of,
+            folder.problem.names,
+            entries or [],
+            is_network=folder.is_network,
+            unknown=body.unknown,
+            asked=body.asked,
+            largest=folder.options.largest,
+        )
+        told.alone, told.count = body.alone, body.count
         return _round(folder.tell(told, author=context.author), opened, has_reasons=False)
 
 

@@ -46,7 +46,6 @@ def frame(opened: Opened) -> dict[str, Any]:
         "slug": opened.slug,
         "version": opened.version,
         "is_network": folder.is_network,
-        "folder": folder,
         "noun": "people" if folder.is_network else "items",
         "one": "person" if folder.is_network else "item",
         "n_names": len(folder.problem.names.labels),

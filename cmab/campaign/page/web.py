@@ -70,11 +70,6 @@ class Context:
         """The author of new events."""
         return "" if self.session is None else self.session.user
 
-    @property
-    def query(self) -> Any:
-        """The fields of the address."""
-        return self.request.query_params
-
     def text(self, name: str) -> str:
         """Return a field of the form as text without blanks around it; empty if it is missing."""
         return self.form.get(name, "").strip()

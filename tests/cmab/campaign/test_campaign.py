@@ -115,6 +115,18 @@ def test_a_correction_is_as_if_told_right_at_once(where, tmp_path):
     ]
 
 
+def test_a_report_of_others_is_as_if_they_had_been_asked(path, tmp_path):
+    one, other = campaign(path), campaign(tmp_path / "other.db")
+    request, told = one.ask(), {"cy": 1.0, 5: 0.0}
+    other.tell(told, other.ask(names=["cy", 5]))
+    one.tell(dict.fromkeys(request.names, 1.0), request)
+    one.correct(told, request, played=["cy", 5])
+    same(one, other)
+    same(campaign(path), other)
+    assert one.history()[-1]["names"] == read_campaign(path)[0].names == ("cy", 5)
+    assert campaign(path, NAMES[::-1]).state.counts.tolist() == [1, 0, 1, 0, 0]
+
+
 def test_undo_takes_back_what_was_seen_only(path):
     one, other = campaign(path), campaign(path)
     request = one.ask()

@@ -77,6 +77,9 @@ def test_lists_of_items(place):
     assert "was not chosen" in run(1, "tell", shop, names[0])
     out = run(0, "show", shop)
     assert "By item" in out and "mean result" in out
+    (shop / "drinks.txt").write_text("name\ntea\nmilk\ncocoa\n", encoding="utf-8")
+    run(0, "export", shop, "--accept-changes", "--table", "history", "--out", place / "all.csv")
+    assert "added: cocoa; removed: juice" in (place / "all.csv").read_text("utf-8-sig")
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,8 @@ def test_all_problems_and_entries_are_recorded():
         ("tree of a 5 x 5 grid", "CUCB x 0.1"),
         ("events of 18 women", "Greedy, 5 hopeful outcomes"),
         ("assortment 4 of 20", "MNLUCB, short"),
-        # "CTS shared" and Bayes-UCB were recorded before the last digits of ln Gamma changed.
-        ("delays, top 5 of 40", "CTS"),
+        ("delays, top 5 of 40", "CTS shared"),
+        ("influence on 60 people, arcs", "BayesUCB"),
     ],
 )
 def test_recorded_regrets_are_those_of_the_code(name, entry):

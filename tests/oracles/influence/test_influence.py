@@ -19,6 +19,7 @@ from oracles import (
     MonteCarloGreedy,
 )
 from oracles.influence.certificate import log_binomial, lower_bound, upper_bound
+from oracles.influence.graph import as_directed_graph
 from oracles.influence.search import Search
 from oracles.influence.sets import ReverseGraph, SetCollection
 from oracles.influence.spread import estimated_spread, exact_spread
@@ -51,6 +52,22 @@ def reference_spread(graph, means, seeds):
             world.add_edges_from((u, v) for u, v, bit in edges if bit)
             total += chance * len(set(seeds).union(*(nx.descendants(world, s) for s in seeds)))
     return total
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_arcs_and_probabilities_are_in_the_order_of_networkx(kind):
+    rng = np.random.default_rng(0)
+    graph = kind(nx.relabel_nodes(nx.gnp_random_graph(9, 0.4, seed=1), lambda node: (7 * node) % 9))
+    for *_, data in graph.edges(data=True):
+        data["p"] = float(rng.random())
+    ours, copies = as_directed_graph(graph, "p"), 1 if graph.is_directed() else 2
+    theirs = [edge[:2] for edge in graph.edges]
+    found = [(ours.label(u), ours.label(v)) for u, v in zip(ours.tails, ours.heads, strict=True)]
+    assert found[::copies] == theirs and found[copies - 1 :: copies] in (theirs, [e[::-1] for e in theirs])
+    assert ours.probabilities[::copies].tolist() == [p for *_, p in graph.edges(data="p")]
+    graph.edges[list(graph.edges)[3]]["p"] = 1.5
+    with pytest.raises(ValueError, match=r"must have a probability in \[0, 1\] as 'p', got 1.5"):
+        as_directed_graph(graph, "p")
 
 
 @given(st.integers(0, 10**6))

@@ -47,8 +47,9 @@ def test_a_campaign_by_the_interface(page, described):
     report = check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))
     assert report["state"] == "reported" and report["count"] == 2.0
     call(page, "post", f"{place}/rounds/1/report", 409, told)  # the same request again
-    told = {"mark": report["mark"], "count": 4}
-    assert check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))["corrected"]
+    told = {"mark": report["mark"], "count": 4, "asked": ["Meyer, Zoé"]}
+    report = check(described, "Round", call(page, "post", f"{place}/rounds/1/report", 200, told))
+    assert report["corrected"] and report["names"] == told["asked"]
     state = check(described, "Campaign", call(page, "get", place, 200))
     call(page, "post", f"{place}/undo", 200, {"version": state["version"]})
     rounds = call(page, "get", f"{place}/rounds", 200)["rounds"]
