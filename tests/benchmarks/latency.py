@@ -37,7 +37,7 @@ PROBLEMS = {
         POLICIES,
     ),
     "`Matching` 20 x 20, the solver": (
-        lambda: Matching(nx.complete_bipartite_graph(20, 20)),
+        lambda: Matching(nx.complete_bipartite_graph(20, 20), method="pulp"),
         (CUCB, CTS, RarelySwitchingCUCB),
     ),
     "`ShortestPath`, 400 crossings": (lambda: ShortestPath(square(), 0, 399), POLICIES),

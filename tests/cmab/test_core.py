@@ -47,8 +47,16 @@ def test_batches_equal_single_outcomes():
         sums, squares = draws.sum(1), (draws**2).sum(1)
         batched.update(Feedback([0, 1], sums, pulls=[size, size], squares=squares))
     assert np.array_equal(one.counts, batched.counts)
-    assert np.allclose(one.means, batched.means)
-    assert np.allclose(one.variances, batched.variances)
+    assert np.allclose([one.means, one.variances], [batched.means, batched.variances])
+
+
+def test_coins_that_are_added_are_coins_that_are_learned():
+    stats, won, lost = ArmStatistics.empty(4), np.array([2.0, 0.0, 3.0, 0.0]), np.array([1.0, 2.0, 4.0, 0.0])
+    stats.update(Feedback([0, 1, 3], [2.0, 1.0, 1.0], pulls=[3, 3, 4], squares=[2.0, 1.0, 1.0]))
+    completed = stats.with_coins(won, lost, stats.memory)
+    stats.update(Feedback([0, 1, 2], won[:3], pulls=[3, 2, 7], squares=won[:3]))
+    assert completed.counts.tolist() == stats.counts.tolist() == [6, 5, 7, 4]
+    assert np.allclose([completed.means, completed.deviations], [stats.means, stats.deviations])
 
 
 # CUCB ----------------------------------------------------------------------------------------------------

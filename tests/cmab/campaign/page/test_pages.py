@@ -221,7 +221,7 @@ def test_title_notes_and_deletion(page):
     assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me-1").is_dir()
 
 
-STATES = ["new", "waiting", "two waiting", "reported", "number only", "cancelled", "undone", "corrected"]
+STATES = "new, waiting, two waiting, left out, tie added, reported, number only, cancelled, undone, corrected"
 
 
 @pytest.mark.parametrize("kind", ["network", "list"])
@@ -235,10 +235,15 @@ def test_every_page_is_shown_in_every_state_and_role(page, kind):
     number = {"result-0": "unknown"} if kind == "list" else {"count": "2"}
     pages = ["", "/state", "/history", "/export", "/print", "/settings"]
     pages.append("/rounds/1/report")
-    for state in STATES:
+    for state in STATES.split(", "):
         match state:
             case "waiting" | "two waiting":
-                page.choose(place)
+                page.choose(place, **{"aim": "new"} if kind == "network" else {})
+            case "left out":
+                name = str(page.rounds(place)[1].names[0])
+                page.send(place, f"{place}/rounds/2/leave-out", name=name)
+            case "tie added" if kind == "network":
+                page.send(f"{place}/settings", f"{place}/settings", first="Ann", second="Cy")
             case "reported":
                 page.report(place, 1, **told)
             case "number only":
