@@ -58,7 +58,7 @@ def test_schedules_of_the_papers(explorer, cumulated, samples):
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in EXPLORERS if getattr(case.make(), "budget", None)], ids=str
+    "case", [case for case in EXPLORERS if getattr(case.make(), "budget", None)], ids=lambda case: case.name
 )
 def test_budgets_are_never_exceeded(case):
     for seed, budget in enumerate([40, 47, 500, 5001]):
