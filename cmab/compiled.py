@@ -173,7 +173,7 @@ class _Deferred(CPUDispatcher):
             result = _call_compiled(self, *arguments)
             if self.is_interpreted is None and (result is None or type(result) in (bool, np.ndarray)):
                 # Such a result has the same type for interpreted callers, so the next calls are direct.
-                object.__setattr__(self, "__class__", CPUDispatcher)
+                object.__setattr__(self, "__class__", _Direct)
                 _direct.append(self)
             return result
         try:
@@ -192,7 +192,7 @@ class _Deferred(CPUDispatcher):
             function.__code__, names, function.__name__, function.__defaults__, function.__closure__
         )
         for name in function.__code__.co_names:
-            if isinstance(names.get(name), _Deferred):
+            if type(names.get(name)) in (_Deferred, _Inner):
                 names[name] = names[name].python
         return self.__dict__["python"]
 
@@ -212,6 +212,12 @@ class _Deferred(CPUDispatcher):
             or sum(each.size for each in _leaves(arguments) if isinstance(each, np.ndarray)) > most
         )
         return self.is_settled
+
+
+class _Direct(_Deferred):
+    """A settled function. Threads that are in a call of it at this moment find all attributes."""
+
+    __call__ = CPUDispatcher.__call__
 
 
 class _Inner(_Deferred):

@@ -117,7 +117,6 @@ class Oracle(ABC):
     certifies_calls: bool
     #: The methods that `kernel` replaces. If a subclass overrides one of them, but not `kernel`, it runs.
     _in_kernel: ClassVar[tuple[str, ...]] = ("solve",)
-    #: The names of the entries of super arms; None for their numbers.
     _names: Sequence[Hashable] | None = None
 
     # A cached property can be set in the constructor of a subclass.
@@ -279,9 +278,8 @@ class Oracle(ABC):
 
     def labels(self, super_arm: IntArray) -> list[Hashable]:
         """Return the names (networkx nodes or edges) of the entries of `super_arm`."""
-        names = self._names
         entries = self._check_entries(super_arm).tolist()
-        return entries if names is None else [names[entry] for entry in entries]
+        return entries if self._names is None else [self._names[entry] for entry in entries]
 
     def named(self, names: Iterable[Hashable]) -> Self:
         """Return a copy of this oracle with names for its base arms; a `Campaign` identifies arms by name.
@@ -308,8 +306,7 @@ class Oracle(ABC):
         >>> oracle.labels(oracle.solve([0.1, 0.9, 0.5], rng=0))
         ['milk']
         """
-        has_names = self._names is not None or type(self).labels is not Oracle.labels
-        if has_names or self.n_choices != self.n_arms:
+        if self._names or type(self).labels is not Oracle.labels or self.n_choices != self.n_arms:
             raise TypeError(
                 f"names must be given only for base arms without names, got {self!r}, which has names"
             )

@@ -267,7 +267,8 @@ class CampaignFolder:
         asked = of.names if report.asked is None else tuple(report.asked)
         if not asked:
             raise ValueError(
-                f"somebody must have been asked in round {of.number}; otherwise cancel the round"
+                f"somebody must have been asked and have come in round {of.number}; otherwise cancel the"
+                " round, from which nothing can be learned"
             )
         given = self._arguments(asked, report)
         if {*asked} != {*of.planned}:

@@ -297,7 +297,7 @@ def _reported(event: dict[str, Any], planned: Sequence[Hashable], *, is_network:
     names += event.get("unseen", ()) if reward is not None and "joined" in event else ()
     told = [f"asked: {_few(asked)}{f' (not {_few(gone)})' if gone else ''}"]
     if reward is not None and not math.isnan(reward):
-        told.append(f"{counted(reward, 'person', 'people')} joined, with those who were asked")
+        told.append(f"{counted(reward, 'person', 'people')} joined, those who were asked included")
     return "; ".join([*told, f"joined: {_few(names)}"] if names else told)
 
 
@@ -397,7 +397,7 @@ def outcome_in_words(of: Round, *, is_network: bool) -> str:
         return "reported in part"
     if is_network:
         new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
-        return f"{counted(of.count, 'person', 'people')} joined, with those who were asked{new}"
+        return f"{counted(of.count, 'person', 'people')} joined, those who were asked included{new}"
     return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
 
 
@@ -430,7 +430,8 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported, {len(waiting):,} waiting{more}"
     known = [of.count for of in reported if not math.isnan(of.count)]
     if known and folder.is_network:
-        yield f"On average {sum(known) / len(known):.1f} people joined in a round, with those who were asked."
+        average = sum(known) / len(known)
+        yield f"On average {average:.1f} people joined in a round, those who were asked included."
         yield (
             f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
             " different people."

@@ -176,7 +176,7 @@ def delimited(
     further = _alike(names, first, second) if has_header and asked[1] is None else []
     ties, nodes, split, nameless = _ties(edges, first, [second, *further], names[second], is_form)
     if split:
-        notes.append(f"cells with several names, which are one tie each: {split:,}")
+        notes.append(f"cells with several names, of which each is a tie: {split:,}")
     notes += no_names_told(nameless)
     taken = {first, second, *further}
     columns: dict[str, list[object]] = {

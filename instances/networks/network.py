@@ -194,7 +194,8 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
     table = delimited(file, text, header, asked) if form is None else written(file, data, text, form)
     for row, ends in enumerate(table.ends):
         if "" in ends:
-            raise ValueError(f"{file}, {table.places[row]}, column {ends.index('') + 1}: must name a node")
+            empty = ("first", "second")[ends.index("")]
+            raise ValueError(f"{file}, {table.places[row]}: must have two names, got an empty {empty} one")
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must hold at least one edge, got none")
     return table, as_windows and form not in ("GraphML", "GEXF")  # XML states its encoding

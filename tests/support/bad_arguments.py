@@ -23,7 +23,7 @@ from unittest.mock import patch
 import numpy as np
 
 MODULES = ("cmab", "cmab.explorer", "cmab.bounds", "oracles", "instances")
-SECONDS = 20
+SECONDS = 120
 #: Parameters that need no bad values: what the names are for.
 OPEN = {
     "rng": "None, numbers and generators, tried by test_a_seed_stands_for_its_generator",

@@ -315,13 +315,12 @@ def change(context: Decider, slug: str) -> Response:
     with context.store.held(slug) as opened:
         options, form = opened.folder.options, context.form
         try:
+            check_mark(form.get("version"), opened.version)
             if "first" in form:
-                check_mark(form.get("version"), opened.version)
                 tie = _new_tie(context, opened)
                 opened.change(context.author, ties=(*options.ties, tie))
                 return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
             if "remove" in form:
-                check_mark(form.get("version"), opened.version)
                 left = [tie for tie in options.ties if " – ".join(tie) != form["remove"]]
                 opened.change(context.author, ties=tuple(left))
                 return context.go(f"/c/{slug}/settings", f"The tie {form['remove']} was removed.")

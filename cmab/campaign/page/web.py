@@ -201,7 +201,9 @@ def application(
         context: Context = getattr(request.state, "context", Context(request))
         if status == 409 and (answer := context.again()) is not None:
             return answer
-        return context.page("refused.html", status, message=message, title="Not done")
+        parts = request.url.path.split("/")
+        back = "/".join(parts[:3]) if status == 409 and parts[1] == "c" else "/"
+        return context.page("refused.html", status, message=message, title="Not done", back=back)
 
     kinds = (Refusal, RequestValidationError, HTTPException, OSError, ValueError, ImportError, Exception)
     app = FastAPI(

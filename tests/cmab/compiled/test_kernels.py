@@ -134,6 +134,17 @@ def test_the_first_calls_compile_few_functions(tmp_path):
     assert influence <= 14
 
 
+@kernel
+def double(values):
+    for i in range(len(values)):
+        values[i] *= 2.0
+
+
+def test_a_settled_function_keeps_what_a_call_in_another_thread_reads():
+    double(np.ones(10**6))  # so many that it is compiled at once
+    assert double.overloads and double.is_interpreted is None and callable(double.settle)
+
+
 @pytest.mark.slow
 def test_an_edit_in_another_module_is_noticed(tmp_path):
     """numba's own cache would go on with the old helper."""

@@ -33,12 +33,13 @@ def explore(explorer, environment, rng):
 
 
 def schedule(explorer, n_arms):
-    """Return (arms, pulls) of each batch, on arms with distinct certain means."""
+    """Return (arms, pulls) of each batch, on arms with distinct certain means; the first are the best."""
     state, batches, rng = explorer.initial_state(), [], np.random.default_rng(0)
     while not explorer.is_done(state):
         arms, pulls = explorer.select(state, rng), explorer.pulls(state)
         batches.append((len(arms), pulls))
         explorer.update(state, Feedback(arms, pulls * (1 - arms / n_arms), pulls=np.full(len(arms), pulls)))
+    assert explorer.recommend(state).tolist() == list(range(len(explorer.recommend(state))))
     return batches
 
 
@@ -46,6 +47,7 @@ def schedule(explorer, n_arms):
     ("explorer", "cumulated", "samples"),
     [
         (SuccessiveRejects(20, budget=2000), [32, 34, 36, 320], 1989),
+        (SAR(20, k=3, budget=2000), [32, 34, 36, 320], 1989),
         (CSAR(TopK(20, k=3), budget=2000), [28, 29, 31, 551], 1991),
     ],
 )
@@ -56,7 +58,7 @@ def test_schedules_of_the_papers(explorer, cumulated, samples):
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in EXPLORERS if getattr(case.make(), "budget", None)], ids=str
+    "case", [case for case in EXPLORERS if getattr(case.make(), "budget", None)], ids=lambda case: case.name
 )
 def test_budgets_are_never_exceeded(case):
     for seed, budget in enumerate([40, 47, 500, 5001]):

@@ -287,6 +287,12 @@ test_the_wrong_kind_of_thing_is_named = refused(
     error=TypeError,
 )
 
+test_ends_that_are_no_interval_are_refused = refused(
+    (lambda: Session(TopK(2, 1), support=(1.0, 1.0)), "pair of increasing numbers"),
+    (lambda: Session(TopK(2, 1), support=(0.0, np.nan)), "pair of increasing numbers"),
+    (lambda: Session(TopK(2, 1), support=0.5), "pair of increasing numbers"),
+)
+
 
 @pytest.mark.parametrize("horizon", [2**53 + 1, 2**63, 10**30, np.inf, 0, True])
 def test_horizons_without_end_are_refused(horizon):

@@ -189,7 +189,7 @@ def test_the_best_choice_and_new_people_only(page):
     assert len(re.findall("who joins? for the first time, ", page.get(place).text)) == 2
     page.report(place, 3, others=str(asked[0]), alone="1")
     assert (
-        "3 people joined, with those who were asked, 2 of them for the first time"
+        "3 people joined, those who were asked included, 2 of them for the first time"
         in page.get(f"{place}/state").text
     )
     assert "; only people who join for the first time count" in page.get(f"{place}/history").text
