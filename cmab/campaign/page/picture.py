@@ -69,7 +69,8 @@ def picture_of(
     places = _places(part)
     order = sorted(part, key=lambda name: (name not in asked, -part.degree(name), str(name)))
     n_labels = len(part) if len(part) <= _FEW else sum(name in asked for name in part) + _MOST_HUBS
-    taken: list[Box] = [(x - 8, y - 8, x + 8, y + 8) for name, (x, y) in places.items() if name in asked]
+    taken: list[Box] = []
+    people = [(x - 8, y - 8, x + 8, y + 8) for name, (x, y) in places.items() if name in asked]
     nodes = []
     for at, name in enumerate(order):
         kinds = (("asked", asked), ("joined", joined), ("waiting", waiting))
@@ -78,32 +79,33 @@ def picture_of(
         x, y = places[name]
         label = None
         if at < n_labels:
-            label = _label(str(name), x, y, size, taken, is_needed=name in asked)
+            label = _label(str(name), x, y, size, taken, people)
+            if label is None and name in asked:  # it may cover people, but no other label
+                label = _label(str(name), x, y, size, taken, [])
         nodes.append(Node(str(name), x, y, size, kind, label))
     ties = [(*places[u], *places[v], u in asked or v in asked) for u, v in part.edges]
     return Picture(nodes[::-1], ties, len(whole) - len(part))
 
 
 def _label(
-    name: str, x: float, y: float, size: float, taken: list[Box], *, is_needed: bool
+    name: str, x: float, y: float, size: float, taken: list[Box], people: list[Box]
 ) -> tuple[float, float, str] | None:
-    """Return a place for a label that meets no other one: above, below, right or left of the person."""
+    """Return a place for a label that meets no other one: above, below, beside or at a corner."""
     wide, gap = _LETTER * min(len(name), 20), size + 4.0
     for left, base, at, anchor in (
         (x - wide / 2, y - gap, x, "middle"),
         (x - wide / 2, y + gap + _LINE - 5, x, "middle"),
         (x + gap, y + 5, x + gap, "start"),
         (x - gap - wide, y + 5, x - gap, "end"),
+        *((x + gap / 2, base, x + gap / 2, "start") for base in (y - gap, y + gap + _LINE - 5)),
+        *((x - gap / 2 - wide, base, x - gap / 2, "end") for base in (y - gap, y + gap + _LINE - 5)),
     ):
         box = left, base - _LINE + 4, left + wide, base + 4
         is_inside = box[0] >= 0 and box[1] >= 0 and box[2] <= _WIDTH and box[3] <= _HEIGHT
-        if is_inside and not any(_meet(box, other) for other in taken):
+        if is_inside and not any(_meet(box, other) for other in (*taken, *people)):
             taken.append(box)
             return round(at, 1), round(base, 1), anchor
-    if not is_needed:
-        return None
-    anchor = "start" if x < wide / 2 else "end" if x > _WIDTH - wide / 2 else "middle"
-    return x, round(max(y - gap, _LINE), 1), anchor
+    return None
 
 
 def _meet(one: Box, other: Box) -> bool:
