@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _MOST_NODES, _MOST_HUBS, _FEW = 120, 8, 30
 _WIDTH, _HEIGHT, _EDGE = 720.0, 480.0, 34.0
-#: The width of a letter and the height of a line of the labels.
-_LETTER, _LINE = 8.0, 17.0
+#: The size of a person who was asked, the width of a letter in units of its font, and the height of a line.
+_ASKED, _LETTER, _LINE = 9.0, 0.7, 17.0
 #: The left, top, right and bottom of a box.
 Box = tuple[float, float, float, float]
 
@@ -75,7 +75,7 @@ def picture_of(
     for at, name in enumerate(order):
         kinds = (("asked", asked), ("joined", joined), ("waiting", waiting))
         kind = next((kind for kind, names in kinds if name in names), "other")
-        size = 9.0 if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name))
+        size = _ASKED if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name))
         x, y = places[name]
         label = None
         if at < n_labels:
@@ -91,7 +91,8 @@ def _label(
     name: str, x: float, y: float, size: float, taken: list[Box], people: list[Box]
 ) -> tuple[float, float, str] | None:
     """Return a place for a label that meets no other one: above, below, beside or at a corner."""
-    wide, gap = _LETTER * min(len(name), 20), size + 4.0
+    # The names of the people asked are larger and bold (page.css).
+    wide, gap = _LETTER * (15 if size == _ASKED else 13) * min(len(name), 20), size + 4.0
     for left, base, at, anchor in (
         (x - wide / 2, y - gap, x, "middle"),
         (x - wide / 2, y + gap + _LINE - 5, x, "middle"),
