@@ -279,7 +279,8 @@ def _numbered(tails: AnyArray, heads: AnyArray) -> tuple[AnyArray, AnyArray, Any
     most = max(int(tails.max()), int(heads.max()))
     if min(tails.min(), heads.min()) < 0 or most > _MOST_GAPS * len(tails) + _FEW_IDS:
         labels = np.union1d(tails, heads)
-        return labels, *(np.searchsorted(labels, ends).astype(np.int32) for ends in (tails, heads))
+        starts, ends = (np.searchsorted(labels, ids).astype(np.int32) for ids in (tails, heads))
+        return labels, starts, ends
     is_used = np.zeros(most + 1, np.bool_)
     is_used[tails] = is_used[heads] = True
     number = np.cumsum(is_used, dtype=np.int32) - 1

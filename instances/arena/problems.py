@@ -270,7 +270,8 @@ class Drift(SemiBandit):
 def drifting(rng: Rng, *, n: int, k: int, rounds: int) -> tuple[LinearOracle, Environment]:
     """Draw means that drift from one random point to another."""
     oracle = TopK(n, k)
-    return oracle, Drift(*rng.random((2, n)), oracle, rounds)
+    first, last = rng.random((2, n))
+    return oracle, Drift(first, last, oracle, rounds)
 
 
 def featured(rng: Rng, *, n: int, k: int, d: int) -> Instance:
