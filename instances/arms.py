@@ -10,13 +10,16 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import (
+    TO_UNIT,
     Kernel,
     compiled_form,
     draw_kernel,
     kernel,
     keyed_uniform,
     keyed_uniforms,
+    keyed_word,
     lean_kernel,
+    mix,
     normal_quantile,
     play_kernel,
 )
@@ -41,12 +44,13 @@ def sum_in_order(values):
 @play_kernel
 def play_bernoulli(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """Play a round with outcomes 0 and 1; `reals` contains the means."""
+    state = mix(np.uint64(key))
     totals[0], totals[1] = 0.0, 0.0
     for j in range(size):
         arm = super_arm[j]
         arms[j] = arm
         # The outcome depends only on (round, arm), so all policies observe the same outcome in a round.
-        outcomes[j] = 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
+        outcomes[j] = 1.0 if keyed_word(state, arm) * TO_UNIT < reals[arm] else 0.0
         totals[0] += outcomes[j]
         totals[1] += reals[arm]
     return size
