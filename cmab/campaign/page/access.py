@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 Role = Literal["read", "report", "decide"]
 #: The roles from the least to the most powerful.
@@ -173,7 +173,7 @@ _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaig
 
 @dataclass
 class WebSession:
-    """A session of a browser or a program, which ends when the password of the user is changed."""
+    """A session of a browser, which ends when the password of the user is changed."""
 
     user: str
     role: Role
@@ -229,16 +229,12 @@ class Access:
         self._failed: dict[str, list[float]] = {}
 
     def key_of(self, request: Request) -> str:
-        """Return the key of the session of a request, from the header of a program or from the cookie."""
-        if is_program(request):
-            return request.headers["authorization"].partition(" ")[2].strip()
+        """Return the key of the session of a request."""
         return request.cookies.get(self.cookie, "")
 
     def session_of(self, request: Request) -> WebSession | None:
         """Return the session of a request, or None. The role of a user is that of the file, at any time."""
         key = self.key_of(request)
-        if self.users is None and is_program(request) and _is_same(key, self.token):
-            return WebSession(self.owner, "decide")
         session = self.sessions.get(key)
         if session is None or session.is_over or not self._is_user(session):
             self.sessions.pop(key, None)
@@ -269,11 +265,9 @@ class Access:
             response = HTMLResponse(_OPENED)
             self.give(response, self.begin(WebSession(self.owner, "decide")))
             return response
-        is_login = self.users is not None and path in ("/login", "/api/v1/login")
+        is_login = self.users is not None and path == "/login"
         if request.state.session is not None or path in STATIC or is_login:
             return None
-        if path.startswith("/api/"):
-            return JSONResponse({"error": "A valid key is required."}, 401)
         return HTMLResponse(_CLOSED, 403) if self.users is None else RedirectResponse("/login", 303)
 
     def begin(self, session: WebSession) -> str:
@@ -319,11 +313,6 @@ class Access:
         response.set_cookie(
             self.cookie, key, httponly=True, samesite="strict", secure=self.is_secure, path="/"
         )
-
-
-def is_program(request: Request) -> bool:
-    """Return whether a request has the header with a key that programs send, and browsers do not."""
-    return request.headers.get("authorization", "").lower().startswith("bearer ")
 
 
 def _is_same(given: str, secret: str) -> bool:
@@ -401,9 +390,6 @@ class Guard:
 
 def _is_from_elsewhere(request: Request) -> bool:
     """Return whether an action comes from a page of another address, which browsers say in `Origin`."""
-    if request.method != "POST" or is_program(request):
-        return False
-    origin = request.headers.get("origin")
-    if origin is None:  # a program; a request with a cookie comes from a browser
-        return bool(request.cookies)
-    return origin.lower().partition("://")[2] != request.headers.get("host", "").lower()
+    origin = request.headers.get("origin", "")
+    host = request.headers.get("host", "")
+    return request.method == "POST" and origin.lower().partition("://")[2] != host.lower()

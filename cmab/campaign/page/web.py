@@ -1,4 +1,4 @@
-"""The application: the context of a request, its answer as a page or as JSON, and errors in words."""
+"""The application: the context of a request, its answer as a page, and errors in words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-import cmab
 from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, Role, WebSession, may
 from cmab.campaign.page.store import Store
 from cmab.errors import NewerEventsError, TicketError
@@ -133,7 +131,7 @@ def _allowed(role: Role | None) -> Any:
         context: Context | None = getattr(request.state, "context", None)
         if context is None:
             context = request.state.context = Context(request)
-            if request.method == "POST" and not request.url.path.startswith("/api/"):
+            if request.method == "POST":
                 await _read_form(context)
         return context
 
@@ -174,10 +172,6 @@ def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
         return error.status, error.message
     if isinstance(error, NewerEventsError | TicketError):  # another server has acted since this one has read
         return 409, CHANGED
-    if isinstance(error, RequestValidationError):
-        found = error.errors()[0]
-        where = ".".join(map(str, found["loc"][1:])) or "the body"
-        return 400, f"{where}: {found['msg']}."
     if isinstance(error, HTTPException):
         return error.status_code, _WORDS.get(error.status_code, "The request is not valid.")
     if isinstance(error, OSError):
@@ -192,12 +186,10 @@ def application(
     store: Store, access: Access, *, hosts: Collection[str], most_bytes: int = MOST_BYTES
 ) -> Guard:
     """Return the application, which accepts requests to `hosts`, such as ``localhost:8765``."""
-    from cmab.campaign.page import api, new, pages
+    from cmab.campaign.page import new, pages
 
     async def in_words(request: Request, error: Exception) -> Response:
         status, message = _status_and_words(error, store)
-        if request.url.path.startswith("/api/"):
-            return JSONResponse({"error": message}, status)
         context: Context = getattr(request.state, "context", Context(request))
         if status == 409 and (answer := context.again()) is not None:
             return answer
@@ -205,12 +197,9 @@ def application(
         back = "/".join(parts[:3]) if status == 409 and parts[1] == "c" else "/"
         return context.page("refused.html", status, message=message, title="Not done", back=back)
 
-    kinds = (Refusal, RequestValidationError, HTTPException, OSError, ValueError, ImportError, Exception)
+    kinds = (Refusal, HTTPException, OSError, ValueError, ImportError, Exception)
     app = FastAPI(
-        title="Campaigns",
-        version=cmab.__version__,
-        description=api.DESCRIPTION,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -221,7 +210,6 @@ def application(
         app.add_api_route(path, _static, include_in_schema=False, response_model=None)
     app.include_router(new.ROUTER)
     app.include_router(pages.ROUTER)
-    app.include_router(api.ROUTER)
     return Guard(app, access, hosts, most_bytes)
 
 
