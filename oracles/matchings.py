@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,16 +18,6 @@ from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
-
-
-@kernel
-def greedy_edges(order, tails, heads, room, chosen):
-    """Choose edges in this order while both ends have room, which is reduced in place."""
-    for edge in order:
-        if room[tails[edge]] > 0 and room[heads[edge]] > 0:
-            chosen[edge] = True
-            room[tails[edge]] -= 1
-            room[heads[edge]] -= 1
 
 
 @kernel
@@ -244,8 +233,6 @@ class Matching(PuLPOracle):
     node_limit : int, optional
     on_limit : {"raise", "best"}
         As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
-        With ``time_limit=0``, a call of any method adds edges greedily, in order of their means; its
-        ``alpha`` is 1/2 for rewards. A perfect matching is then the one that the constructor found.
 
     Examples
     --------
@@ -302,15 +289,11 @@ class Matching(PuLPOracle):
         no_matching = f"graph must have a perfect matching, got {graph} without one"
         if self._way != "pulp" and self.perfect and 2 * self.max_size < len(self._room):
             raise ValueError(no_matching)
-        greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
         if self._way != "pulp":
             self.n_arms = len(self.edges)
-            self._set_limits(limits)
-            self.alpha = greedy_ratio if self._may_stop_early else 1.0
             return
         try:
             self._begin(self._degrees(), self.sense, limits)
-            self.alpha = greedy_ratio if self.time_limit == 0.0 else self.alpha
         except ValueError as error:
             if not self.perfect or "feasible" not in str(error):
                 raise
@@ -323,10 +306,6 @@ class Matching(PuLPOracle):
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
         return super().max_size if self._way == "pulp" else len(self._largest_matching)
-
-    @property
-    def _may_stop_early(self) -> bool:
-        return super()._may_stop_early if self._way == "pulp" else self.time_limit == 0.0
 
     def _degrees(self) -> FeasibleSet:
         """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
@@ -403,28 +382,8 @@ class Matching(PuLPOracle):
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
 
-    def _greedy(self, values: FloatArray) -> IntArray:
-        """Return edges of positive worth in decreasing order, or a perfect matching."""
-        worth = self._sign * values
-        if self.perfect:
-            return super()._greedy(values) if self._way == "pulp" else self._largest_matching
-        order = np.flatnonzero(worth > 0.0)
-        order, chosen = order[np.argsort(-worth[order], kind="stable")], np.zeros(self.n_arms, bool)
-        greedy_edges(order, self._tails, self._heads, self._room.copy(), chosen)
-        return np.flatnonzero(chosen)
-
-    def _easy_bound(self, values: FloatArray) -> float:
-        """Return half the sum of the best edges of each node, as many as its capacity."""
-        worth, ends = np.tile(self._sign * values, 2), np.concatenate([self._tails, self._heads])
-        order = np.lexsort((-worth, ends))
-        firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
-        ranks = np.arange(len(ends)) - firsts[ends[order]]
-        best = worth[order][ranks < self._room[ends[order]]]
-        # An edge is at two nodes. Without `perfect`, a node needs no edge.
-        return self._sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
-
     def _search(self, values: FloatArray) -> SolverCertificate:
-        if self._way == "pulp" or self.time_limit == 0.0:
+        if self._way == "pulp":
             return super()._search(values)
         chosen = self._matched(values)
         assert chosen is not None, "the constructor checked that a matching exists"

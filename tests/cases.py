@@ -522,9 +522,6 @@ ORACLES = [
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
     OracleCase(
-        "matching_limit", lambda: Matching(FRIENDS, time_limit=0), lambda: edge_sets(FRIENDS), -1.0, 1.0
-    ),
-    OracleCase(
         "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, 1, True), -1.0, 1.0
     ),
     OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
