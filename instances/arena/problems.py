@@ -24,7 +24,6 @@ from cmab.compiled import keyed_uniforms
 from cmab.environment import round_key
 from cmab.feedback import Feedback as RoundFeedback
 from cmab.run.arena import Instance, Problem
-from instances._bernoulli import ValuedByOracle
 from instances.arena import linear
 from instances.arena.linear import (
     Rng,
@@ -35,12 +34,10 @@ from instances.arena.linear import (
     skewed,
     uniform,
 )
-from instances.arms import BernoulliArms, SemiBandit
-from instances.changing import PiecewiseStationary
-from instances.choices import MultinomialLogit
-from instances.contexts import LinearSemiBandit, SleepingSemiBandit
+from instances.arms import BernoulliArms, SemiBandit, ValuedByOracle
 from instances.coverage import Coverage
-from instances.lists import CascadeModel, position_based_model
+from instances.lists import CascadeModel, MultinomialLogit, position_based_model
+from instances.rounds import LinearSemiBandit, PiecewiseStationary, SleepingSemiBandit
 from instances.spreading import IndependentCascade
 from oracles import (
     Assortment,
