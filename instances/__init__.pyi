@@ -18,7 +18,6 @@ from .networks import Network as Network
 from .networks.network import read_network as read_network
 from .rounds import LinearSemiBandit as LinearSemiBandit
 from .rounds import PiecewiseStationary as PiecewiseStationary
-from .rounds import SleepingSemiBandit as SleepingSemiBandit
 from .spreading import DeadlineCascade as DeadlineCascade
 from .spreading import IndependentCascade as IndependentCascade
 from .spreading import LinearThreshold as LinearThreshold

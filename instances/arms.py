@@ -345,22 +345,6 @@ class EmpiricalArms(Arms):
         position = (uniforms * self._sizes[arms]).astype(np.int64)
         return self._outcomes[self._starts[arms] + position]
 
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares, from single draws or, for many pulls, from multinomial counts."""
-        arms, pulls = self._check_pulls(arms, pulls)
-        sums, squares = np.empty(len(arms)), np.empty(len(arms))
-        for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
-            values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]
-            if n < len(values):
-                drawn = values[rng.integers(len(values), size=n)]
-                sums[i], squares[i] = drawn.sum(), drawn @ drawn
-                continue
-            times = rng.multinomial(n, np.full(len(values), 1 / len(values)))
-            sums[i], squares[i] = times @ values, times @ values**2
-        return sums, squares
-
 
 class SemiBandit(Environment):
     """Base arms with semi-bandit feedback: every outcome of a super arm is observed, the reward is their sum.

@@ -1,4 +1,4 @@
-"""Environments whose rounds differ: new features, other available arms, or sudden changes of the means."""
+"""Environments whose rounds differ: new features, or sudden changes of the means."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from cmab import Context, Environment, Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.oracle import LinearOracle
-from cmab.validation import arm_indices, integer, listed, per_arm, shown, vector
-from instances.arms import Arms, BernoulliArms, SemiBandit
+from cmab.validation import arm_indices, integer, listed, shown, vector
+from instances.arms import BernoulliArms, SemiBandit
 
 
 class LinearSemiBandit(SemiBandit):
@@ -64,48 +64,6 @@ def _directions(n: int, d: int, rng: np.random.Generator) -> FloatArray:
     drawn: FloatArray = np.abs(rng.standard_normal((n, d)))
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
     return drawn
-
-
-class SleepingSemiBandit(SemiBandit):
-    """A semi-bandit in which each arm is available in a round with its own probability, independently.
-
-    Regret is measured against the best super arm of the available arms of each round. The oracle must have a
-    feasible super arm for every set of available arms. For example, `Knapsack` with weights of 1 takes the k
-    best arms, or all available arms if there are fewer.
-
-    Parameters
-    ----------
-    arms : Arms
-        Distributions of the base arms.
-    oracle : LinearOracle
-        The family of super arms; it must define `solve_within`.
-    availability : float or array_like of shape (n_arms,)
-        Probability that each arm is available in a round, in [0, 1].
-
-    Examples
-    --------
-    >>> from cmab import CUCB, simulate
-    >>> from instances import BernoulliArms, SleepingSemiBandit
-    >>> from oracles import Knapsack
-    >>> oracle = Knapsack([1, 1, 1, 1], 2)
-    >>> environment = SleepingSemiBandit(BernoulliArms([0.1, 0.9, 0.2, 0.8]), oracle, availability=0.5)
-    >>> simulate(CUCB(oracle), environment, 200, rng=0)
-    Simulation(CUCB: 1 x 200 rounds, mean regret 3.4)
-
-    References
-    ----------
-    R. Kleinberg, A. Niculescu-Mizil, Y. Sharma: Regret Bounds for Sleeping Experts and Bandits, Machine
-    Learning 80 (2010).
-    """
-
-    def __init__(self, arms: Arms, oracle: LinearOracle, *, availability: ArrayLike) -> None:
-        super().__init__(arms, oracle)
-        self.availability = per_arm("availability", availability, self.n_arms, 0.0, 1.0)
-
-    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:
-        today = SemiBandit(self.arms, self.oracle)
-        today.context = Context(available=rng.random(self.n_arms) < self.availability)
-        return today
 
 
 class PiecewiseStationary(Environment):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from itertools import chain, compress
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
 
@@ -53,27 +52,6 @@ def network_of(graph: GraphInput, *, undirected: bool = False) -> Network:
         for column in columns
     )
     return Network(number, edges, tails, heads)
-
-
-def ends_of(
-    graph: Any, attribute: str | None = None
-) -> tuple[dict[Hashable, int], IntArray, IntArray, list[Any]]:
-    """Return the number of each node of a networkx graph, and the ends and an attribute of its edges."""
-    if graph.is_multigraph():
-        number, _, tails, heads = network_of(graph)
-        return number, tails, heads, [value for *_, value in graph.edges(data=attribute)]
-    # Without the names of edges, this is faster than `network_of`.
-    rows = list(graph.adjacency())
-    number = {node: i for i, (node, _) in enumerate(rows)}
-    tails = np.repeat(np.arange(len(rows)), [len(others) for _, others in rows])
-    others = chain.from_iterable(others for _, others in rows)
-    heads = np.fromiter(map(number.__getitem__, others), np.int64, len(tails))
-    values = [] if attribute is None else [data.get(attribute) for _, row in rows for data in row.values()]
-    if graph.is_directed():
-        return number, tails, heads, values
-    # An undirected edge is at both ends; ``graph.edges`` has it at the first.
-    is_first = tails <= heads
-    return number, tails[is_first], heads[is_first], list(compress(values, is_first))
 
 
 def _edge_array(graph: Any) -> tuple[int, IntArray, IntArray] | None:

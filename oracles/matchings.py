@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel
 from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
@@ -18,30 +17,6 @@ from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
-
-
-@kernel
-def two_sides(offsets, ends, side):
-    """Write 0 or 1 for each node so that the ends of each edge differ; return whether this is possible."""
-    n = side.shape[0]
-    queue = np.empty(n, np.int64)
-    side[:] = -1
-    for root in range(n):
-        if side[root] >= 0:
-            continue
-        side[root], queue[0], first, size = 0, root, 0, 1
-        while first < size:
-            node = queue[first]
-            first += 1
-            for other in ends[offsets[node] : offsets[node + 1]]:
-                if side[other] < 0:
-                    side[other] = 1 - side[node]
-                    queue[size] = other
-                    size += 1
-                elif side[other] == side[node]:
-                    return False
-    return True
-
 
 # The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
 # and the bits of a sum.
@@ -323,16 +298,18 @@ class Matching(PuLPOracle):
             room,
         )
 
-    @cached_property
-    def _neighbours(self) -> tuple[IntArray, IntArray]:
-        """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
-        offsets, ends = edge_ends(self._tails, self._heads, len(self._room))
-        return offsets, np.concatenate([self._heads, self._tails])[ends]
-
     def _two_sides(self) -> IntArray | None:
         """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
-        side = np.empty(len(self._room), np.int64)
-        return side if two_sides(*self._neighbours, side) else None
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        # A graph with two copies of each node, whose edges join copies of different kinds. A path between the
+        # copies of one node is a closed walk of odd length.
+        n, tails, heads = len(self._room), self._tails, self._heads
+        ends = np.concatenate([tails, heads]), np.concatenate([heads, tails]) + n
+        copies = coo_array((np.ones(2 * len(tails), np.int8), ends), shape=(2 * n, 2 * n))
+        one, other = connected_components(copies, directed=False)[1].reshape(2, n)
+        return None if (one == other).any() else (one > other).astype(np.int64)
 
     @cached_property
     def _largest_matching(self) -> IntArray:

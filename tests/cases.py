@@ -69,9 +69,9 @@ from instances import (
     PiecewiseStationary,
     ResourceSemiBandit,
     SemiBandit,
-    SleepingSemiBandit,
 )
 from instances.arena.linear import ShrunkCoins
+from instances.arena.problems import Sleeping
 from oracles import (
     Assortment,
     AtLeastOne,
@@ -823,7 +823,7 @@ ENVIRONMENTS = [
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(
         "sleeping",
-        lambda: SleepingSemiBandit(BernoulliArms(MEANS), Knapsack([1] * 5, 2), availability=0.6),
+        lambda: Sleeping(MEANS, Knapsack([1] * 5, 2), np.full(5, 0.6)),
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase(
