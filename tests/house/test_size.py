@@ -5,8 +5,8 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (34_190, 109),
-    "oracles": (13_920, 39),
+    "cmab": (34_170, 109),
+    "oracles": (13_865, 39),
     "instances": (5_750, 28),
     "tests": (24_750, 170),
 }
