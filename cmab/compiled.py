@@ -363,12 +363,13 @@ class _Loop:
     """A loop with one signature, which runs in calls of a part of a second.
 
     It takes its rules as pointers, so these are compiled with it. `spent` has the seconds of interpretation
-    with the same rules, and infinity once they run compiled.
+    with the same rules, and infinity once they run compiled; `prices` has those of their compilation.
     """
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
         self.spent: dict[tuple[Any, ...], float] = {}
+        self.prices: dict[tuple[Any, ...], float] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         rules = _rules(arguments)
@@ -386,10 +387,12 @@ class _Loop:
     def prepare(self, expected: float, arguments: Sequence[Any]) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
         rules, known = _rules(arguments), set[int]()
-        price = sum(_seconds_to_compile(each, known) for each in (self.dispatcher, *rules))
+        if rules not in self.prices:
+            functions = (self.dispatcher, *rules)
+            self.prices[rules] = sum(_seconds_to_compile(each, known) for each in functions)
         pays = not _Deferred.is_interpreted
         if _Deferred.is_interpreted is None:
-            pays = price <= self.spent.get(rules, 0.0) + expected
+            pays = self.prices[rules] <= self.spent.get(rules, 0.0) + expected
         if pays:
             with self.lock:
                 if not self.dispatcher.signatures:
@@ -633,7 +636,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ONE = np.uint64(1)
-_TO_UNIT = 2.0**-53
+TO_UNIT = 2.0**-53
 
 # Coefficients of AS 241: centre, middle and tail, each with numerator and denominator, highest power first.
 _A = (
@@ -709,7 +712,7 @@ def mix(x):
 @inner_kernel
 def to_unit(word):
     """Return the first 53 bits of `word` as a number in [0, 1)."""
-    return np.float64(word >> _S11) * _TO_UNIT
+    return np.float64(word >> _S11) * TO_UNIT
 
 
 @inner_kernel
@@ -723,7 +726,7 @@ def keyed_word(state, index):
 @lean_kernel
 def keyed_uniform(key, index):
     """Return the `keyed_word` of the 64-bit `key` as a number in [0, 1)."""
-    return np.float64(keyed_word(mix(np.uint64(key)), index)) * _TO_UNIT
+    return np.float64(keyed_word(mix(np.uint64(key)), index)) * TO_UNIT
 
 
 @kernel
