@@ -35,7 +35,7 @@ COMMANDS = {
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
     "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
     "serve": ("cmab.campaign.page.command:serve", "show the local page of campaigns"),
-    "graph": ("oracles.stores.command:graph", "convert files of edges to stores of graphs"),
+    "graph": ("oracles.stores:graph", "convert files of edges to stores of graphs"),
     "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of when they are used"),
     "list": ("cmab.cli:list_classes", "list the policies, explorers, oracles and environments"),
 }

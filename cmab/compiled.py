@@ -114,7 +114,9 @@ def cache_folder() -> str:
 # Interpreted first, compiled when it pays ------------------------------------------------------------------
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
-_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
+_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.006
+#: Seconds that numba takes before its first function in a process, in which it imports a module of its own.
+_START, _STARTED = 0.25, "numba.np.arraymath"
 #: With more array entries for each second of compilation, a call is compiled at once, if these are not few.
 _ENTRIES_A_SECOND = 10_000
 # The number of calls whose mean time is that of the rounds to come.
@@ -201,7 +203,7 @@ class _Deferred(CPUDispatcher):
         if self.is_interpreted is not None:
             return not self.is_interpreted
         if self.budget < 0.0:
-            self.budget = _seconds_to_compile(self, set())
+            self.budget = _price(self)
         most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
         left = this_thread.rounds_left
         to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
@@ -260,6 +262,13 @@ def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
             yield from _leaves(each)
         else:
             yield each
+
+
+def _price(*dispatchers: Any) -> float:
+    """Return the estimated seconds until some functions and those that they call are compiled."""
+    known = set[int]()
+    start = 0.0 if _STARTED in sys.modules else _START
+    return start + sum(_seconds_to_compile(each, known) for each in dispatchers)
 
 
 def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
@@ -363,12 +372,13 @@ class _Loop:
     """A loop with one signature, which runs in calls of a part of a second.
 
     It takes its rules as pointers, so these are compiled with it. `spent` has the seconds of interpretation
-    with the same rules, and infinity once they run compiled.
+    with the same rules, and infinity once they run compiled; `prices` has those of their compilation.
     """
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self.dispatcher, self.signature, self.lock = dispatcher, signature, threading.Lock()
         self.spent: dict[tuple[Any, ...], float] = {}
+        self.prices: dict[tuple[Any, ...], float] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         rules = _rules(arguments)
@@ -385,11 +395,12 @@ class _Loop:
 
     def prepare(self, expected: float, arguments: Sequence[Any]) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
-        rules, known = _rules(arguments), set[int]()
-        price = sum(_seconds_to_compile(each, known) for each in (self.dispatcher, *rules))
+        rules = _rules(arguments)
+        if rules not in self.prices:
+            self.prices[rules] = _price(self.dispatcher, *rules)
         pays = not _Deferred.is_interpreted
         if _Deferred.is_interpreted is None:
-            pays = price <= self.spent.get(rules, 0.0) + expected
+            pays = self.prices[rules] <= self.spent.get(rules, 0.0) + expected
         if pays:
             with self.lock:
                 if not self.dispatcher.signatures:
@@ -633,7 +644,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ONE = np.uint64(1)
-_TO_UNIT = 2.0**-53
+TO_UNIT = 2.0**-53
 
 # Coefficients of AS 241: centre, middle and tail, each with numerator and denominator, highest power first.
 _A = (
@@ -709,7 +720,7 @@ def mix(x):
 @inner_kernel
 def to_unit(word):
     """Return the first 53 bits of `word` as a number in [0, 1)."""
-    return np.float64(word >> _S11) * _TO_UNIT
+    return np.float64(word >> _S11) * TO_UNIT
 
 
 @inner_kernel
@@ -723,7 +734,7 @@ def keyed_word(state, index):
 @lean_kernel
 def keyed_uniform(key, index):
     """Return the `keyed_word` of the 64-bit `key` as a number in [0, 1)."""
-    return np.float64(keyed_word(mix(np.uint64(key)), index)) * _TO_UNIT
+    return np.float64(keyed_word(mix(np.uint64(key)), index)) * TO_UNIT
 
 
 @kernel

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.bounds.beta import beta_quantile, log_beta_tail
 
 # Relative to the optimum times the number of rounds: the rounding of a sum of millions of terms.
 _NOISE = 1e-11
@@ -14,12 +16,10 @@ _NOISE = 1e-11
 
 def proportion_interval(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
     """Return the Clopper-Pearson interval, with a coverage of at least `level` for every proportion."""
-    from scipy.special import betaincinv
-
     tail = (1 - level) / 2
     # The ends are quantiles of Beta(hits, misses + 1) and Beta(hits + 1, misses).
-    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
-    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
+    low = 0.0 if hits == 0 else beta_quantile(tail, float(hits), trials - hits + 1.0)
+    high = 1.0 if hits == trials else beta_quantile(1 - tail, hits + 1.0, float(trials - hits))
     return low, high
 
 
@@ -28,22 +28,33 @@ def paired_p_value(differences: FloatArray) -> float:
 
     The p-value is ``nan`` if there are fewer than two pairs or if all differences are equal.
     """
-    from scipy.special import stdtr
-
     n = len(differences)
     # Without variation, t would be infinite or 0 / 0.
     if n < 2 or np.ptp(differences) == 0.0:
         return np.nan
-    t = differences.mean() / (differences.std(ddof=1) / np.sqrt(n))
-    return float(2.0 * stdtr(n - 1, -abs(t)))
+    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+    if mean == 0.0:
+        return 1.0
+    # 1 / (1 + t^2 / (n - 1)) has the distribution Beta((n - 1) / 2, 1 / 2).
+    return math.exp(
+        log_beta_tail(math.log((n - 1) * variance / n) - 2.0 * math.log(abs(mean)), (n - 1) / 2.0, 0.5)
+    )
+
+
+def student_quantile(degrees: int, level: float) -> float:
+    """Return the t that Student's distribution exceeds in absolute value with probability ``1 - level``."""
+    # t^2 / (degrees + t^2) has the distribution Beta(1 / 2, degrees / 2).
+    share = beta_quantile(level, 0.5, degrees / 2.0)
+    return math.sqrt(degrees * share / (1.0 - share))
 
 
 def sign_p_value(ups: int, downs: int) -> float:
     """Return the two-sided p-value of the exact sign test (McNemar's test for paired failures)."""
-    from scipy.special import bdtr
-
-    n = ups + downs
-    return min(1.0, float(2.0 * bdtr(min(ups, downs), n, 0.5))) if n else np.nan
+    few, many = sorted((ups, downs))
+    if few == many:
+        return 1.0 if ups else np.nan
+    # At most `few` of all are ups with the probability that Beta(many, few + 1) is below 1 / 2.
+    return min(1.0, 2.0 * math.exp(log_beta_tail(0.0, float(many), few + 1.0)))
 
 
 def holm(p_values: Sequence[float] | ArrayLike) -> FloatArray:
@@ -86,8 +97,6 @@ def band(values: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatA
     >>> mean, (high - mean).round(3)  # t quantile 4.303 over the square root of 3
     (array([2.]), array([2.484]))
     """
-    from scipy.special import stdtrit
-
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level}")
     played = np.isfinite(values)
@@ -99,7 +108,8 @@ def band(values: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatA
     half = np.full(counts.shape, np.nan)
     some = counts > 1
     n = counts[some]
-    half[some] = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(squares[some] / (n - 1) / n)
+    quantiles = {degrees: student_quantile(degrees, level) for degrees in set((n - 1).tolist())}
+    half[some] = [quantiles[degrees] for degrees in (n - 1).tolist()] * np.sqrt(squares[some] / (n - 1) / n)
     return mean, mean - half, mean + half
 
 

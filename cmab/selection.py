@@ -212,12 +212,16 @@ def restore_best(values, inside):
 def descending_order(values, order, scratch):
     """Write the positions of `values` to `order`, largest value first, ties in increasing order.
 
-    This is a bottom-up merge sort.
+    This is a bottom-up merge sort, which begins with runs that are sorted by insertion.
     """
-    m = values.shape[0]
-    for i in range(m):
-        order[i] = i
-    width = 1
+    m, width = values.shape[0], 16
+    for start in range(0, m, width):
+        for i in range(start, min(start + width, m)):
+            value, place = values[i], i
+            while place > start and values[order[place - 1]] < value:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = i
     while width < m:
         for start in range(0, m, 2 * width):
             middle, stop = min(start + width, m), min(start + 2 * width, m)

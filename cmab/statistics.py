@@ -37,7 +37,7 @@ def update_statistics(n, arms, sums, pulls, squares, counters, means, deviations
 def observe_outcomes(n, arms, outcomes, counters, means, deviations):
     """Update the statistics in place with the first `n` single outcomes."""
     for j in range(n):
-        observe_outcome(arms[j], outcomes[j], counters, means, deviations)
+        observe_outcome(arms[j], float(outcomes[j]), counters, means, deviations)
 
 
 @inner_kernel
@@ -58,7 +58,8 @@ def update_moments(arm, total, pulls, square, count, means, deviations):
     within = square - total * mean if pulls > 1 else 0.0
     if within < 0.0:
         within = 0.0
-    shift = mean - means[arm]
+    # Python computes with its own numbers in half of the time of numpy's.
+    shift, count = mean - float(means[arm]), int(count)
     means[arm] += shift * (pulls / count)
     deviations[arm] += within + shift * shift * (pulls * ((count - pulls) / count))
 

@@ -21,9 +21,7 @@ from .graphs import constant_probabilities as constant_probabilities
 from .graphs import trivalency as trivalency
 from .graphs import weighted_cascade as weighted_cascade
 from .lists import CascadeModel as CascadeModel
-from .lists import DependentClickModel as DependentClickModel
 from .lists import position_based_model as position_based_model
-from .moving import MovingMeans as MovingMeans
 from .networks import Network as Network
 from .networks.network import read_network as read_network
 from .resources import ResourceSemiBandit as ResourceSemiBandit

@@ -10,13 +10,16 @@ import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import (
+    TO_UNIT,
     Kernel,
     compiled_form,
     draw_kernel,
     kernel,
     keyed_uniform,
     keyed_uniforms,
+    keyed_word,
     lean_kernel,
+    mix,
     normal_quantile,
     play_kernel,
 )
@@ -41,12 +44,13 @@ def sum_in_order(values):
 @play_kernel
 def play_bernoulli(super_arm, size, key, integers, reals, arms, outcomes, totals):
     """Play a round with outcomes 0 and 1; `reals` contains the means."""
+    state = mix(np.uint64(key))
     totals[0], totals[1] = 0.0, 0.0
     for j in range(size):
         arm = super_arm[j]
         arms[j] = arm
         # The outcome depends only on (round, arm), so all policies observe the same outcome in a round.
-        outcomes[j] = 1.0 if keyed_uniform(key, arm) < reals[arm] else 0.0
+        outcomes[j] = 1.0 if keyed_word(state, arm) * TO_UNIT < reals[arm] else 0.0
         totals[0] += outcomes[j]
         totals[1] += reals[arm]
     return size
@@ -197,36 +201,32 @@ class GaussianArms(Arms):
 
     def __init__(self, means: ArrayLike, sigma: float = 1.0) -> None:
         self.means = _parameters("means", means)
-        self._sigma = real("sigma", sigma, 0.0, inside=True)
-
-    @property
-    def sigma(self) -> float:
-        return self._sigma
+        self.sigma = real("sigma", sigma, 0.0, inside=True)
 
     def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
         arms = self._check_arms(arms)
-        return self.means[arms] + self._sigma * rng.standard_normal(len(arms))
+        return self.means[arms] + self.sigma * rng.standard_normal(len(arms))
 
     def quantile(self, arms: IntArray, uniforms: FloatArray) -> FloatArray:
         normals: FloatArray = normal_quantiles(uniforms)
-        return self.means[arms] + self._sigma * normals
+        return self.means[arms] + self.sigma * normals
 
     def kernel(self) -> Kernel:
-        return Kernel(play_gaussian, reals=np.append(self.means, self._sigma))
+        return Kernel(play_gaussian, reals=np.append(self.means, self.sigma))
 
     def pull_kernel(self) -> Kernel:
-        return Kernel(pull_gaussian, reals=np.append(self.means, self._sigma))
+        return Kernel(pull_gaussian, reals=np.append(self.means, self.sigma))
 
     def pull_many(
         self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums and sums of squares from a normal mean and an independent chi-square deviation."""
         arms, pulls = self._check_pulls(arms, pulls)
-        means = self.means[arms] + self._sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
+        means = self.means[arms] + self.sigma * rng.standard_normal(len(arms)) / np.sqrt(pulls)
         # Cochran's theorem: the sample mean is normal; the sum of squared deviations is sigma^2 chi^2 with
         # n - 1 degrees of freedom and independent of the mean.
         degrees = np.asarray(pulls) - 1
-        deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self._sigma**2
+        deviations = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1)), 0.0) * self.sigma**2
         return pulls * means, deviations + pulls * means**2
 
 

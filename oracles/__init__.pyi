@@ -30,7 +30,6 @@ from .influence import TriggeringModel as TriggeringModel
 from .influence import in_degree_groups as in_degree_groups
 from .levels import LevelAllocation as LevelAllocation
 from .lists import CostAwareCascade as CostAwareCascade
-from .lists import DependentClickLists as DependentClickLists
 from .lists import RankedTopK as RankedTopK
 from .lists import Slate as Slate
 from .matchings import Matching as Matching

@@ -60,13 +60,11 @@ from instances import (
     CascadeModel,
     Coverage,
     DeadlineCascade,
-    DependentClickModel,
     EmpiricalArms,
     GaussianArms,
     IndependentCascade,
     LinearSemiBandit,
     LinearThreshold,
-    MovingMeans,
     MultinomialLogit,
     PiecewiseStationary,
     ResourceSemiBandit,
@@ -83,7 +81,6 @@ from oracles import (
     CostAwareCascade,
     DeadlineInfluence,
     DegreeHeuristic,
-    DependentClickLists,
     DirectedGraph,
     DisjointPaths,
     GeneralizedAssignment,
@@ -657,9 +654,6 @@ ORACLES = [
     OracleCase(
         "ranked_all", lambda: RankedTopK(5, k=2, reward="conjunctive"), lambda: permutations(range(5), 2)
     ),
-    OracleCase(
-        "dependent_clicks", lambda: DependentClickLists(5, [0.5, 0.9, 0.0]), lambda: permutations(range(5), 3)
-    ),
     OracleCase("at_least_one", lambda: AtLeastOne(Knapsack([3, 2, 2, 1], 5)), knapsack_sets),
     OracleCase("cost_aware_cascade", lambda: CostAwareCascade([0.1, 0.3, 0.6, 0.0]), lists_of_four),
     OracleCase("level_allocation", levels, level_sets, -1.0, 1.0),
@@ -779,11 +773,6 @@ ENVIRONMENTS = [
         ),
         ((0, 1), (2, 4)),
     ),
-    EnvironmentCase(
-        "moving",
-        lambda: MovingMeans([MEANS, MEANS[::-1]], TopK(5, k=2), rounds=[1, 5], period=7),
-        ((0, 1), (2, 4)),
-    ),
     EnvironmentCase("coverage", lambda: Coverage(pages(), 2, probability="p"), ((0, 1), (1, 2), (1, 3))),
     EnvironmentCase(
         "coverage_weights", lambda: Coverage(pages(), 1, probability="p", node_weight="worth"), ((0,), (2,))
@@ -848,11 +837,6 @@ ENVIRONMENTS = [
         "cascade_of_links",
         lambda: CascadeModel(MEANS, RankedTopK(5, k=3, reward="conjunctive")),
         ((2, 1, 0), (4, 3, 0)),
-    ),
-    EnvironmentCase(
-        "dependent_click_model",
-        lambda: DependentClickModel(MEANS, DependentClickLists(5, [0.3, 0.9, 0.5])),
-        ((0, 1, 2), (4, 3, 0)),
     ),
     EnvironmentCase(
         "multinomial_logit",

@@ -1,4 +1,4 @@
-"""Quantiles of the Beta distribution, which neither numba nor numpy provides."""
+"""Tails and quantiles of the Beta distribution, which neither numba nor numpy provides."""
 
 import math
 
@@ -42,9 +42,7 @@ def _expit(w):
 @lean_kernel
 def _lower_logit(p, a, b):
     """Return w with P(logit Beta(a, b) <= w) = p <= 1/2."""
-    goal, n = math.log(p), a + b
-    constant = 0.5 * math.log(a * b / n) - _HALF_LOG_TAU
-    constant += _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
+    goal, n, constant = math.log(p), a + b, _constant(a, b)
     w = _start(p, goal, a, b)
     for _ in range(_STEPS):
         log_density = _log_density(w, a, b, constant)
@@ -57,6 +55,21 @@ def _lower_logit(p, a, b):
         if abs(miss) < _CLOSE:  # the step above converges cubically, so about its cube remains
             break
     return w
+
+
+@lean_kernel
+def log_beta_tail(w, a, b):
+    """Return ln P(logit Beta(a, b) <= w)."""
+    constant = _constant(a, b)
+    return _log_tail(w, a, b, constant, _log_density(w, a, b, constant))
+
+
+@lean_kernel
+def _constant(a, b):
+    """Return the logarithm of the normalising constant in the form of `_log_density`."""
+    n = a + b
+    constant = 0.5 * math.log(a * b / n) - _HALF_LOG_TAU
+    return constant + (_stirling_error(n) - _stirling_error(a) - _stirling_error(b))
 
 
 @lean_kernel

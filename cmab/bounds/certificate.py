@@ -232,9 +232,10 @@ class RegretCertificate:
             return "The regret so far has no bound, because the oracle does not bound the optimum."
         verb = "brought" if self.sense == "max" else "cost"
         relation = "less" if self.sense == "max" else "more"
+        rounds = "round" if self.rounds == 1 else f"{self.rounds:,} rounds"
         unseen = f" Arms without an outcome: {self.unseen:,}." if self.unseen else ""
         return (
-            f"{self._confidence}, the {_counted(self.rounds)} so far {verb} at most"
+            f"{self._confidence}, the {rounds} so far {verb} at most"
             f" {_raised(self.exact_regret)} {relation} than {best} would have.{unseen}"
         )
 
@@ -252,10 +253,6 @@ def _raised(bound: float) -> str:
     exact = Decimal(repr(float(bound)))
     step = Decimal(1).scaleb(exact.adjusted() - 2)
     return f"{float(exact.quantize(step, ROUND_CEILING)):.3g}"
-
-
-def _counted(rounds: int) -> str:
-    return "round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def _listed(names: tuple[Hashable, ...], most: int = 10) -> str:
@@ -433,13 +430,8 @@ class _Bounds:
         method = "rewards" if self.played.told else "no rewards"
         # Without a ratio, the bounds are against the optimum itself.
         share = 1.0 if math.isnan(alpha) or not math.isfinite(best) else alpha
-        exact = rounds * best - earned if rounds else 0.0
-        return method, (
-            (rounds * share * best - earned if rounds else 0.0),
-            exact,
-            share * best - least,
-            best - least,
-        )
+        regrets = (rounds * share * best - earned, rounds * best - earned) if rounds else (0.0, 0.0)
+        return method, (*regrets, share * best - least, best - least)
 
     def _least_value(self, choice: IntArray) -> float:
         """Return the reward of a super arm at the lower bounds of its arms."""

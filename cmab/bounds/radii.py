@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -88,17 +87,12 @@ def exploration_rate(n_arms, t, delta, factor, power):
 
 
 @lean_kernel
-def scaled_radii(counts, log, out):
-    """Write ``sqrt(log / count)`` of every arm to `out`, or infinity for an arm without outcomes."""
-    for i in range(counts.shape[0]):
-        out[i] = math.sqrt(log / counts[i]) if counts[i] > 0 else np.inf
-
-
-@lean_kernel
 def hoeffding_radii(counts, log, sigma, out):
     """Write ``sigma sqrt(2 log / count)`` of every arm to `out`, or infinity for an arm without outcomes."""
     # Hoeffding: the mean of T outcomes is too large by r with probability at most exp(-T r^2 / (2 sigma^2)).
-    scaled_radii(counts, 2.0 * sigma * sigma * log, out)
+    scaled = 2.0 * sigma * sigma * log
+    for i in range(counts.shape[0]):
+        out[i] = math.sqrt(scaled / counts[i]) if counts[i] > 0 else np.inf
 
 
 @lean_kernel
@@ -264,16 +258,6 @@ def pair_threshold(n_pairs: int, *, delta: float) -> float:
     return 2.0 * mixture_threshold(math.log(n_pairs / delta) / 2.0)
 
 
-def _largest_level(error: Callable[[float], float], delta: float) -> float:
-    """Return nearly the largest level w in (0, 1) with ``error(w) <= delta``, where `error` increases."""
-    # Bisection on ln w, because levels span hundreds of orders of magnitude. exp(-700) is just above 0.
-    low, high = -700.0, 0.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if error(math.exp(middle)) <= delta else (low, middle)
-    return math.exp(low)
-
-
 def lil_parameters(
     mode: Mode, sides: tuple[int, ...], *, delta: float, n_sides: float
 ) -> tuple[float, float]:
@@ -300,10 +284,8 @@ def lil_parameters(
     constant = c_epsilon(epsilon)
     if mode == "paper":
         return epsilon, delta / constant
-
-    def error(w: float) -> float:
-        # The one-sided bound of Lemma 2.1 for each of the `size` arms at its level, summed over the sides.
-        failing = sum(size * math.pow(w / (n_sides * size), 1.0 + epsilon) for size in sizes)
-        return constant * failing
-
-    return epsilon, _largest_level(error, delta)
+    # The one-sided bound of Lemma 2.1 is c_e U^(1 + e) for each of the `size` arms of a side, at their level
+    # U = w / (n_sides size). The sum is delta at this w, which is reduced by more than its rounding error.
+    total = constant * sum(size**-epsilon for size in sizes)
+    level = n_sides * math.exp((math.log(delta) - math.log(total)) / (1.0 + epsilon))
+    return epsilon, min(level, 1.0) * (1.0 - 1e-12)

@@ -278,13 +278,12 @@ _WORK = 20_000_000.0
 
 
 @kernel
-def count_outcomes(graph, table, first, last, sign, coins, tried, won, lost):
-    """Add the outcomes of the tried arcs of some rounds to the counts, or remove them if `sign` is -1."""
-    for r in range(first, last):
-        for arc in range(table[r, ARC], table[r, ARC_END]):
-            if tried[arc] and graph.fixed[arc] < 0:
-                won[graph.arms[arc]] += sign * coins[arc]
-                lost[graph.arms[arc]] += sign * (1 - coins[arc])
+def count_outcomes(graph, arcs, sign, coins, tried, won, lost):
+    """Add the outcomes of the tried arcs of a round to the counts, or remove them if `sign` is -1."""
+    for arc in range(arcs[0], arcs[1]):
+        if tried[arc] and graph.fixed[arc] < 0:
+            won[graph.arms[arc]] += sign * coins[arc]
+            lost[graph.arms[arc]] += sign * (1 - coins[arc])
 
 
 @kernel
@@ -333,13 +332,14 @@ def visit(graph, table, r, inner, chances, coins, tried, room, rng):
 def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances, coins, tried, room, rng):
     """Draw the hidden outcomes of rounds ``first, ..., last - 1``, each given the counts of all others."""
     for r in range(first, last):
-        count_outcomes(graph, table, r, r + 1, -1, coins, tried, won, lost)
-        for arc in range(table[r, ARC], table[r, ARC_END]):
+        arcs = (table[r, ARC], table[r, ARC_END])
+        count_outcomes(graph, arcs, -1, coins, tried, won, lost)
+        for arc in range(arcs[0], arcs[1]):
             arm = graph.arms[arc]
             total = alpha[arm] + beta[arm] + won[arm] + lost[arm]
             chances[arc] = (alpha[arm] + won[arm]) / total
         visit(graph, table, r, inner, chances, coins, tried, room, rng)
-        count_outcomes(graph, table, r, r + 1, 1, coins, tried, won, lost)
+        count_outcomes(graph, arcs, 1, coins, tried, won, lost)
 
 
 # Draws of the Beta prior of each group of arms from a grid, given completed counts.
@@ -529,12 +529,9 @@ class _Parts:
         start[graph.heads == len(nodes)] = 0
         if self.has_steps:
             start = self._explained(graph, nodes, start)
-        return Problem(graph, kind, *self._sure(forced), start)
-
-    def _sure(self, forced: IntArray) -> tuple[IntArray, IntArray]:
         sure = np.concatenate((self.sure, forced))
         sure = sure[self.is_counted[sure]]
-        return sure, self.outcome[sure].astype(np.int64)
+        return Problem(graph, kind, sure, self.outcome[sure].astype(np.int64), start)
 
     def _explained(self, graph: Graph, nodes: IntArray, start: AnyArray) -> AnyArray:
         """Return outcomes with the reported steps, from a first attempt and a random search."""

@@ -15,6 +15,7 @@ import numpy as np
 from cmab.arrays import FloatArray
 from cmab.campaign.names import Names
 from cmab.feedback import Feedback
+from cmab.intervals import student_quantile
 from cmab.offline.log import Log, LoggedRound, outcomes_of
 from cmab.oracle import names_of
 from cmab.policy import Policy, check_policy_instance
@@ -351,8 +352,6 @@ def _estimate(
 
     If bounds `most` on the expected squares of the weights are known, all weights at a position may be 0.
     """
-    from scipy.special import stdtrit
-
     n = len(weights)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite((weights * parts).sum()):
@@ -381,7 +380,7 @@ def _estimate(
     spread = float((terms / scale).std(ddof=1))
     # A smaller spread is the rounding of equal terms.
     error = scale * spread / math.sqrt(n) if spread > 1e-12 else math.nan
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    half = student_quantile(n - 1, level) * error
     relative = weights / weights.max(axis=0).clip(min=1e-300)
     sizes = relative.sum(axis=0) ** 2 / (relative**2).sum(axis=0).clip(min=1e-300)
     return OffPolicyEstimate(

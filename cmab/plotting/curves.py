@@ -105,10 +105,16 @@ def curves_with_bands(
         lowest = min(positive, default=np.inf)
         floor = lowest / 1.5 if log and np.isfinite(lowest) else -np.inf
         looks = numbers(curves)
-        for name, (x, _) in curves.items():
-            mean, low, high = bands[name]
-            low, high = np.maximum(low, floor), np.maximum(high, floor)
-            _curve(axes, looks[name], name, np.asarray(x), mean, low, high, log)
+        for name, (ends, _) in curves.items():
+            (mean, low, high), x, number = bands[name], np.asarray(ends), looks[name]
+            grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
+            # Markers of different curves have different positions, so that they do not hide each other.
+            marks = np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5)
+            every = np.unique(marks.clip(0, len(x) - 1)).tolist()
+            fill: dict[str, Any] = {"color": look(number)["color"], "alpha": 0.18, "linewidth": 0}
+            axes.fill_between(x, np.maximum(low, floor), np.maximum(high, floor), **fill)
+            points: dict[str, Any] = {"markevery": every, "markersize": 4, "markerfacecolor": "white"}
+            axes.plot(x, mean, label=name, **look(number), **points)
         if log:
             axes.set_xscale("log")
             if np.isfinite(lowest):
@@ -118,34 +124,6 @@ def curves_with_bands(
         axes.margins(x=0.01)
         add_legend(axes, _by_end(axes))
     return axes
-
-
-def _curve(
-    axes: Any,
-    number: int,
-    name: str,
-    x: FloatArray,
-    mean: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    log: bool,
-) -> None:
-    appearance = look(number)
-    grid = np.geomspace(x[0], x[-1], 9) if log else np.linspace(x[0], x[-1], 9)
-    # Markers of different curves have different positions, so that they do not hide each other.
-    marks = np.unique(
-        np.searchsorted(x, grid[1:] - (grid[1:] - grid[:-1]) * (number % 5) / 5).clip(0, len(x) - 1)
-    )
-    axes.fill_between(x, low, high, color=appearance["color"], alpha=0.18, linewidth=0)
-    axes.plot(
-        x,
-        mean,
-        label=name,
-        **appearance,
-        markevery=marks.tolist(),
-        markersize=4,
-        markerfacecolor="white",
-    )
 
 
 def _by_end(axes: Any) -> list[Any]:

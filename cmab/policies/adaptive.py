@@ -53,21 +53,21 @@ def learn_weights(arms, n, outcomes, t, reals, memory):
     sums = memory[int(reals[GROUPS]) * n_points : memory.shape[0] - 1]
     m = sums.shape[0] // 3
     news, groups, first_seen = memory[memory.shape[0] - 1], reals[GRID + 2 * n_points :], 0
-    is_found = is_discovery(news, t)
+    is_found, low, length = is_discovery(news, t), float(reals[LOW]), float(reals[HIGH] - reals[LOW])
     for j in range(n):
         if j % AHEAD == 0 and read_ahead(arms, j, n, groups, sums[: 2 * m]) < 0.0:
             break  # never, but without this test the compiler would omit the reading
-        arm = arms[j]
+        arm = int(arms[j])
         # Successes are the sum of the outcomes, rounded down after a shift that differs between arms. The
         # sums of outcomes 0 and 1 are exact.
         shift = (arm + 1.0) * _GOLDEN % 1.0
-        count, won = sums[m + arm], float(math.floor(sums[arm] + shift))
+        count, won = float(sums[m + arm]), float(math.floor(float(sums[arm]) + shift))
         if count == 0.0:
             first_seen += 1
             sums[2 * m + arm] = 1.0 if is_found else 0.0
-        sums[arm] += share_of(outcomes[j], reals[LOW], reals[HIGH] - reals[LOW])
+        sums[arm] += share_of(float(outcomes[j]), low, length)
         sums[m + arm] = count + 1.0
-        has_won = math.floor(sums[arm] + shift) > won
+        has_won = math.floor(float(sums[arm]) + shift) > won
         counted, seen = (wins, won) if has_won else (losses, count - won)
         first = int(groups[arm]) * n_points
         multiply(memory[first : first + n_points], wins, losses, counted, seen, count)
@@ -86,20 +86,21 @@ def multiply(weights, wins, losses, counted, seen, count):
     """Multiply the weight of each point by the probability of the next outcome of an arm."""
     # B(a + s + 1, b + n - s) / B(a + s, b + n - s) = (a + s) / (a + b + n). The grid has four
     # values of a + b, which alternate. Written out, the compiler vectorises the loop.
-    first = 1.0 / (wins[0] + losses[0] + count)
-    second = 1.0 / (wins[1] + losses[1] + count)
-    third = 1.0 / (wins[2] + losses[2] + count)
-    fourth = 1.0 / (wins[3] + losses[3] + count)
+    first = 1.0 / (float(wins[0] + losses[0]) + count)
+    second = 1.0 / (float(wins[1] + losses[1]) + count)
+    third = 1.0 / (float(wins[2] + losses[2]) + count)
+    fourth = 1.0 / (float(wins[3] + losses[3]) + count)
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
     for p in range(0, weights.shape[0], 4):
-        weights[p] *= (counted[p] + seen) * first
-        weights[p + 1] *= (counted[p + 1] + seen) * second
-        weights[p + 2] *= (counted[p + 2] + seen) * third
-        weights[p + 3] *= (counted[p + 3] + seen) * fourth
-        one += weights[p]
-        two += weights[p + 1]
-        three += weights[p + 2]
-        four += weights[p + 3]
+        a = float(weights[p]) * ((float(counted[p]) + seen) * first)
+        b = float(weights[p + 1]) * ((float(counted[p + 1]) + seen) * second)
+        c = float(weights[p + 2]) * ((float(counted[p + 2]) + seen) * third)
+        d = float(weights[p + 3]) * ((float(counted[p + 3]) + seen) * fourth)
+        weights[p], weights[p + 1], weights[p + 2], weights[p + 3] = a, b, c, d
+        one += a
+        two += b
+        three += c
+        four += d
     total = one + two + three + four
     if total < _SMALL:
         for p in range(weights.shape[0]):
@@ -111,14 +112,15 @@ def point_at(weights, n_points, uniform):
     """Return the point of the grid at `uniform` in [0, 1) of the cumulated weights."""
     one, two, three, four, last = 0.0, 0.0, 0.0, 0.0, 0
     for p in range(0, n_points, 4):  # four sums, which do not wait for each other
-        one += weights[p]
-        two += weights[p + 1]
-        three += weights[p + 2]
-        four += weights[p + 3]
+        one += float(weights[p])
+        two += float(weights[p + 1])
+        three += float(weights[p + 2])
+        four += float(weights[p + 3])
     left = uniform * (one + two + three + four)
     for p in range(n_points):
-        last = p if weights[p] > 0.0 else last  # by rounding, `left` may stay positive to the end
-        left -= weights[p]
+        weight = float(weights[p])
+        last = p if weight > 0.0 else last  # by rounding, `left` may stay positive to the end
+        left -= weight
         if left < 0.0:
             break
     return last
@@ -134,8 +136,8 @@ def pooled_dispersion(counts, means, deviations, low, length, coins):
     for i in range(counts.shape[0]):
         coins[i] = 0.0
         if counts[i] > 1 and length > _SHORTEST:
-            n, share = float(counts[i]), share_of(means[i], low, length)
-            squares = deviations[i] / length / length
+            n, share = float(counts[i]), share_of(float(means[i]), low, length)
+            squares = float(deviations[i]) / length / length
             # Coins have n share (1 - share) squared deviations. This is an unbiased estimate of their mean
             # for any outcomes, and for coins it is the same number.
             expected = (n - 1.0) * share * (1.0 - share) + squares / n
@@ -191,7 +193,7 @@ def bounded_rise(a, b, s, theta):
     # The variance of ln(1 - p) is above a / (b (a + b)), and the square of the boundary is at least `least`.
     # Most draws are below the bound with these values, which takes neither logarithms nor roots.
     least = 7.9 if s > 1000.0 else 3.6 if s > 100.0 else 0.38 if s > 15.0 else min(0.5 * s, 0.059)
-    if 0.9 * least * a * (1.0 - theta) ** 2 >= b * (a + b) * (theta - mean) ** 2:
+    if 0.9 * least * a * (1.0 - theta) * (1.0 - theta) >= b * (a + b) * (theta - mean) * (theta - mean):
         return theta
     deviation = math.sqrt(trigamma(b) - trigamma(a + b))
     # The logarithm is for priors whose successes are rare. There, the deviation says little about the tail.
@@ -210,15 +212,17 @@ def bounded_draw(a, b, s, theta):
 @index_kernel
 def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Draw from each arm's posterior, no further from its mean than the rounds to come are worth."""
-    m, n_points, low, length = counts.shape[0], int(reals[POINTS]), reals[LOW], reals[HIGH] - reals[LOW]
+    m, n_points, low = counts.shape[0], int(reals[POINTS]), float(reals[LOW])
+    length = float(reals[HIGH]) - low
     wins, losses = reals[GRID : GRID + n_points], reals[GRID + n_points :]
+    # Python computes with floats in half of the time of numpy's numbers, here and below.
     groups, order = reals[GRID + 2 * n_points :], reals[GRID + 2 * n_points + m :]
     found, news = memory[memory.shape[0] - 1 - m :], memory[memory.shape[0] - 1]
     pooled = pooled_dispersion(counts, means, deviations, low, length, out)
     few, common, is_wide = 0.0, 0.0, False
     if is_discovery(news, t):
         q = int(rng.random() * n_points)
-        common, is_wide = wins[q] / (wins[q] + losses[q]), rng.random() < 0.5
+        common, is_wide = float(wins[q]) / float(wins[q] + losses[q]), rng.random() < 0.5
         few = t**0.25 if is_wide else 1.0  # arms with fewer outcomes have a common prior
     group, p = -1, 15 * n_points // 32
     for place in range(m):
@@ -229,9 +233,10 @@ def adaptive_indices(counts, means, deviations, memory, t, reals, rng, out):
             # The weights change with the first outcome. Until then, the point is that of the group before.
             if weights[0] != 1.0 or weights[n_points - 1] != 1.0:
                 p = point_at(weights, n_points, uniform)
-        share, n = share_of(means[arm], low, length), float(counts[arm])
-        known = weight_of(n, share, deviations[arm] / length / length, out[arm], pooled)
-        alpha, beta = wins[p], losses[p]
+        share, n = share_of(float(means[arm]), low, length), float(counts[arm])
+        squares = float(deviations[arm]) / length / length
+        known = weight_of(n, share, squares, float(out[arm]), pooled)
+        alpha, beta = float(wins[p]), float(losses[p])
         if n < few:
             alpha, beta, known = VAGUE * common, VAGUE * (1.0 - common), n
         elif is_wide:

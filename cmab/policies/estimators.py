@@ -66,7 +66,7 @@ def check_labels(estimator: Any, outcomes: FloatArray) -> None:
     """Raise ``ValueError`` if the estimator is a classifier and an outcome is outside [0, 1]."""
     if is_classifier(estimator) and (wrong := outcomes[(outcomes < 0.0) | (outcomes > 1.0)]).size:
         raise ValueError(
-            f"outcomes must lie between 0 and 1 for the classifier {named(estimator)}, got"
+            f"outcomes must lie between 0 and 1 for the classifier {type(estimator).__name__}, got"
             f" {float(wrong[0]):g}; pass a regressor for other outcomes"
         )
 
@@ -77,11 +77,6 @@ def takes(method: Any, argument: str) -> bool:
         return argument in inspect.signature(method).parameters
     except (TypeError, ValueError):
         return False
-
-
-def named(estimator: object) -> str:
-    """Return the name of an estimator in messages."""
-    return type(estimator).__name__
 
 
 # Fits and predictions -----------------------------------------------------------------------------------
@@ -118,7 +113,10 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
         if (labels == labels[0]).all():
             return Constant(float(np.average(outcomes, weights=weights)))
     try:
-        model = seeded(copy.deepcopy(estimator), seed)
+        model = copy.deepcopy(estimator)
+        if hasattr(model, "get_params") and hasattr(model, "set_params"):
+            names = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
+            model.set_params(**dict.fromkeys(names, seed))
         if (weights == 1).all():
             model.fit(rows, labels)
         elif takes(model.fit, "sample_weight"):
@@ -127,20 +125,11 @@ def fit(estimator: Any, rows: FloatArray, outcomes: FloatArray, weights: IntArra
             model.fit(np.repeat(rows, weights, axis=0), np.repeat(labels, weights))
     except Exception as error:
         raise ModelError(
-            f"{named(estimator)}.fit must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
-            f" {type(error).__name__}: {error}"
+            f"{type(estimator).__name__}.fit must accept {len(rows)} rows of {rows.shape[1]} features,"
+            f" but raised {type(error).__name__}: {error}"
         ) from error
     predict(model, rows[:2])
     return model
-
-
-def seeded(estimator: Any, seed: int) -> Any:
-    """Return `estimator` after setting all its parameters named `random_state` to `seed`."""
-    if hasattr(estimator, "get_params") and hasattr(estimator, "set_params"):
-        names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
-        if names:
-            estimator.set_params(**dict.fromkeys(names, seed))
-    return estimator
 
 
 def predict(model: Any, rows: FloatArray) -> FloatArray:
@@ -160,8 +149,8 @@ def predict(model: Any, rows: FloatArray) -> FloatArray:
     is_one = np.array([label == 1 for label in classes.tolist()], bool)
     if table.ndim != 2 or table.shape[1] != len(classes) or not is_one.any():
         raise ModelError(
-            f"{named(model)}.predict_proba must return a column for each of the classes 0 and 1, got shape"
-            f" {table.shape} for the classes {shown(classes.tolist())}"
+            f"{type(model).__name__}.predict_proba must return a column for each of the classes 0 and 1,"
+            f" got shape {table.shape} for the classes {shown(classes.tolist())}"
         )
     return _checked(model, "predict_proba", table[:, is_one].sum(axis=1), len(rows))
 
@@ -173,8 +162,8 @@ def _predicted(model: Any, method: str, rows: FloatArray) -> Any:
         return getattr(model, method)(rows)
     except Exception as error:
         raise ModelError(
-            f"{named(model)}.{method} must accept {len(rows)} rows of {rows.shape[1]} features, but raised"
-            f" {type(error).__name__}: {error}"
+            f"{type(model).__name__}.{method} must accept {len(rows)} rows of {rows.shape[1]} features,"
+            f" but raised {type(error).__name__}: {error}"
         ) from error
 
 
@@ -183,7 +172,8 @@ def _checked(model: Any, method: str, values: Any, n: int) -> FloatArray:
     array = array[:, 0] if array.shape == (n, 1) else array
     if array.shape != (n,) or not np.isfinite(array).all():
         raise ModelError(
-            f"{named(model)}.{method} must return one finite number for each of {n} rows, got {shown(values)}"
+            f"{type(model).__name__}.{method} must return one finite number for each of {n} rows,"
+            f" got {shown(values)}"
         )
     return array
 

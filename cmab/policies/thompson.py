@@ -43,13 +43,13 @@ def power_draw(a, b, exponential):
 @index_kernel
 def thompson_indices(counts, means, deviations, memory, t, reals, rng, out):
     """Draw from each arm's Beta posterior."""
-    low, length, m = reals[0], reals[1] - reals[0], counts.shape[0]
+    low, length, m = float(reals[0]), float(reals[1] - reals[0]), counts.shape[0]
     wins, losses = reals[2 : 2 + m], reals[2 + m :]
     for i in range(m):
-        mean = min(max((means[i] - low) / length, 0.0), 1.0)
+        mean, n = min(max((float(means[i]) - low) / length, 0.0), 1.0), int(counts[i])
         # Wang and Chen (2018), Algorithm 1 (from memory): theta ~ Beta(a, b). They replace an outcome in
         # (0, 1) by a coin flip; here it counts as a fraction of a success, so learning is deterministic.
-        a, b = wins[i] + counts[i] * mean, losses[i] + counts[i] * (1.0 - mean)
+        a, b = float(wins[i]) + n * mean, float(losses[i]) + n * (1.0 - mean)
         if m >= MANY_ARMS and (a == 1.0 or b == 1.0):
             theta = rng.random() if a == b else power_draw(a, b, rng.standard_exponential())
         else:

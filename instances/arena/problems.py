@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,13 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 
-from cmab import Environment, LinearOracle
-from cmab.arrays import FloatArray
+from cmab import Environment, LinearOracle, Oracle
+from cmab.arrays import FloatArray, IntArray
+from cmab.compiled import keyed_uniforms
+from cmab.environment import round_key
+from cmab.feedback import Feedback as RoundFeedback
 from cmab.run.arena import Instance, Problem
+from instances._bernoulli import ValuedByOracle
 from instances.arena import linear
 from instances.arena.linear import (
     Rng,
@@ -36,12 +40,10 @@ from instances.changing import PiecewiseStationary
 from instances.choices import MultinomialLogit
 from instances.contexts import LinearSemiBandit, SleepingSemiBandit
 from instances.coverage import Coverage
-from instances.lists import CascadeModel, DependentClickModel, position_based_model
-from instances.moving import MovingMeans
+from instances.lists import CascadeModel, position_based_model
 from instances.spreading import IndependentCascade
 from oracles import (
     Assortment,
-    DependentClickLists,
     InfluenceMaximization,
     Knapsack,
     MaxCoverage,
@@ -146,12 +148,53 @@ def kveton(rng: Rng, *, n: int, k: int, high: float, gap: float) -> tuple[Ranked
     return oracle, CascadeModel(leading(rng, n, k, high, high - gap), oracle)
 
 
-def dependent(
-    rng: Rng, *, n: int, termination: tuple[float, ...]
-) -> tuple[DependentClickLists, DependentClickModel]:
+class ClickLists(Oracle):
+    """Lists of a user who clicks attractive entries until satisfied: the dependent-click model."""
+
+    triggers_surely = False
+
+    def __init__(self, n: int, termination: Sequence[float]) -> None:
+        self.n_arms, self.max_size, self.termination = n, len(termination), np.array(termination)
+
+    def solve(self, means: FloatArray, rng: Rng) -> IntArray:
+        """Return the best arms; a better arm is at a place where a click satisfies more often."""
+        chosen = np.empty(self.max_size, np.int64)
+        chosen[np.argsort(-self.termination, kind="stable")] = np.argsort(-means, kind="stable")[
+            : len(chosen)
+        ]
+        return chosen
+
+    def is_feasible(self, super_arm: IntArray) -> bool:
+        return len(super_arm) == self.max_size
+
+    def triggered_arms(self, super_arm: IntArray) -> IntArray:
+        return super_arm
+
+    def expected_reward(self, super_arm: IntArray, means: FloatArray) -> float:
+        return 1.0 - float(np.prod(1.0 - self.termination * np.clip(means[super_arm], 0.0, 1.0)))
+
+
+class Clicks(ValuedByOracle):
+    """The environment of `ClickLists`; the reward is 1 if the user leaves satisfied."""
+
+    oracle: ClickLists
+
+    def triggering_probabilities(self, super_arm: IntArray) -> None:
+        return None
+
+    def play(self, super_arm: IntArray, rng: Rng) -> RoundFeedback:
+        """Observe the entries down to the click that satisfies."""
+        key, places = round_key(rng), self.n_arms + np.arange(len(super_arm))
+        clicks = keyed_uniforms(key, super_arm) < self.means[super_arm]
+        ends = np.flatnonzero(clicks & (keyed_uniforms(key, places) < self.oracle.termination))
+        seen = int(ends[0]) + 1 if len(ends) else len(super_arm)
+        return RoundFeedback(super_arm[:seen], clicks[:seen].astype(np.float64), reward=float(len(ends) > 0))
+
+
+def dependent(rng: Rng, *, n: int, termination: Sequence[float]) -> tuple[ClickLists, Clicks]:
     """Draw a list in the dependent-click model."""
-    oracle = DependentClickLists(n, termination)
-    return oracle, DependentClickModel(skewed(rng, n, 1.0, 3.0), oracle)
+    oracle = ClickLists(n, termination)
+    return oracle, Clicks(oracle, "means", skewed(rng, n, 1.0, 3.0))
 
 
 def positions(rng: Rng, *, n: int, k: int) -> Instance:
@@ -212,10 +255,23 @@ def jumping(rng: Rng, *, n: int, k: int, changes: tuple[int, ...]) -> tuple[Line
     return oracle, PiecewiseStationary(parts, changes)
 
 
+class Drift(SemiBandit):
+    """Means that drift from those of `first` to those of `last` in a number of rounds."""
+
+    def __init__(self, first: FloatArray, last: FloatArray, oracle: LinearOracle, rounds: int) -> None:
+        super().__init__(BernoulliArms(first), oracle)
+        self.last, self.rounds = last, rounds
+
+    def in_round(self, t: int, rng: Rng) -> SemiBandit:
+        share = min(1.0, (t - 1) / (self.rounds - 1))
+        return SemiBandit(BernoulliArms((1.0 - share) * self.means + share * self.last), self.oracle)
+
+
 def drifting(rng: Rng, *, n: int, k: int, rounds: int) -> tuple[LinearOracle, Environment]:
     """Draw means that drift from one random point to another."""
     oracle = TopK(n, k)
-    return oracle, MovingMeans(rng.random((2, n)), oracle, rounds=[1, rounds])
+    first, last = rng.random((2, n))
+    return oracle, Drift(first, last, oracle, rounds)
 
 
 def featured(rng: Rng, *, n: int, k: int, d: int) -> Instance:

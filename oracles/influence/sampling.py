@@ -225,16 +225,6 @@ def _first_live(first, last, arms, chances, left):
 
 
 @inner_kernel
-def _is_kept(word, top, i, limits, arms, chances):
-    """Return whether a success at probability `top` is one of arc i, by thinning."""
-    # A success at `top` that is kept with probability p / top has probability p. Comparing with the first 31
-    # bits of p nearly always decides, and saves reading two distant places in memory.
-    value = to_unit(word) * top
-    scaled = value * SCALE
-    return scaled < limits[i] or (scaled < limits[i] + 1.0 and value < chances[arms[i]])
-
-
-@inner_kernel
 def _next_by_skips(i, stop, rate, top, limits, arms, chances, state):
     """Return the same as `_next_by_coins`, if no arc has a probability above `top`.
 
@@ -250,7 +240,11 @@ def _next_by_skips(i, stop, rate, top, limits, arms, chances, state):
             return stop, state
         i += int(skipped)
         state += GOLDEN
-        if _is_kept(mix(state), top, i, limits, arms, chances):
+        # A success at `top` that is kept with probability p / top has probability p. Comparing with the first
+        # 31 bits of p nearly always decides, and saves reading two distant places in memory.
+        value = to_unit(mix(state)) * top
+        scaled = value * SCALE
+        if scaled < limits[i] or (scaled < limits[i] + 1.0 and value < chances[arms[i]]):
             break
         i += 1
     return i, state

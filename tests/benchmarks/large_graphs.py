@@ -64,7 +64,7 @@ def convert(file: Path, store: Path) -> dict[str, float]:
     from oracles.stores import StoredGraph, convert_graph
 
     before, started = memory("VmRSS"), time.process_time()
-    convert_graph(file, store, duplicates="keep", self_loops="drop")
+    convert_graph(file, store)
     graph = StoredGraph(store)
     return {
         "arcs": graph.n_arcs,

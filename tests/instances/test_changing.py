@@ -28,7 +28,6 @@ from cmab.testing import check_environment
 from instances import (
     BernoulliArms,
     GaussianArms,
-    MovingMeans,
     PiecewiseStationary,
     SemiBandit,
 )
@@ -205,26 +204,3 @@ test_what_is_no_world_is_refused = refused(
     (place(MEANS), [], None, "environments must be a list"),
     by=lambda environments, changes, period: PiecewiseStationary(environments, changes, period=period),
 )
-
-
-@pytest.mark.parametrize("period", [None, 12, 20])
-def test_means_move_on_straight_lines(period):
-    rows, rounds = np.random.default_rng(0).random((3, 2)), [3, 5, 12]
-    environment = MovingMeans(rows, TopK(2, k=1), rounds=rounds, period=period)
-    for t in range(1, 60):
-        expected = [np.interp(t, rounds, column, period=period) for column in rows.T]
-        assert environment.in_round(t, None).means == pytest.approx(expected), t
-
-
-test_what_is_no_path_is_refused = refused(
-    ([0.1, 0.2], [1], None, "path must be a table"),
-    ([[0.1, 1.2]], [1], None, "path must be a table"),
-    ([[0.1, 0.2]], [1, 2], None, "rounds must be increasing integers"),
-    ([[0.1, 0.2]] * 2, [2, 1], None, "rounds must be increasing integers"),
-    ([[0.1, 0.2]] * 2, [1, 9], 8, "period must be"),
-    ([[0.1, 0.2, 0.3]], [1], None, "arms and oracle must agree"),
-    by=lambda path, rounds, period: MovingMeans(path, TopK(2, k=1), rounds=rounds, period=period),
-)
-
-
-# Refusals, sessions, availability.

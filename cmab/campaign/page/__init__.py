@@ -1,1 +1,1 @@
-"""The local web page of campaigns: pages, a JSON interface, and the rules of access."""
+"""The local web page of campaigns: pages, and the rules of access."""

@@ -1,6 +1,5 @@
 """Each promise of the page of threats, and 1,000 hostile requests that change and reveal nothing."""
 
-import json
 import random
 import re
 
@@ -10,7 +9,7 @@ from served_pages import HOST, NETWORK, Page, files_in
 pytestmark = pytest.mark.slow
 REQUESTS = 1_000
 SECRET = "Waldemar"  # a name of a network that nobody without a session may see
-PASSWORDS = {"rita": "read only password", "rob": "report password", "dora": "decide password"}
+PASSWORDS = {"rita": "password of rita", "rob": "password of rob", "dora": "password of dora"}
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +41,8 @@ def shared(tmp_path_factory):
     from cmab.campaign.page.access import Users, add_user
 
     file = tmp_path_factory.mktemp("users") / "users.toml"
-    for (user, password), role in zip(PASSWORDS.items(), ("read", "report", "decide"), strict=True):
-        add_user(file, user, password, role)
+    for user, password in PASSWORDS.items():
+        add_user(file, user, password)
     assert all(password not in file.read_text() for password in PASSWORDS.values())
     page = Page(tmp_path_factory.mktemp("shared"), users=Users(file))
     assert page.log_in("dora", PASSWORDS["dora"]).status_code == 303
@@ -57,7 +56,6 @@ def test_without_the_token_nothing_is_told(page, spring, stranger):
     answers = {stranger.get(path).text for path in ("/", spring, f"{spring}/state", "/c/none", "/new", "/x")}
     assert len(answers) == 1 and SECRET not in answers.pop()
     assert stranger.get("/?token=wrong").status_code == 403
-    assert stranger.get("/api/v1/campaigns").status_code == 401
     assert "set-cookie" not in stranger.get("/?token=").headers
 
 
@@ -89,12 +87,14 @@ def test_forms_of_other_pages_are_refused(page, spring, origin):
     assert files_in(page.store.root) == before
 
 
-def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
-    for path in ("/", spring, f"{spring}/state", "/static/page.css", "/nothing", "/api/v1/campaigns"):
+def test_headers_allow_nothing_from_elsewhere(page, spring):
+    for path in ("/", spring, f"{spring}/state", "/static/page.css", "/nothing"):
         headers = page.client.get(path).headers
         policy = headers["content-security-policy"]
         assert (
-            policy.startswith("default-src 'none'") and "script-src" not in policy and "unsafe" not in policy
+            policy.startswith("default-src 'none'")
+            and "script-src 'self';" in policy
+            and "unsafe" not in policy
         )
         assert "http" not in policy and "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
@@ -109,42 +109,19 @@ def test_sessions_end(page, spring, monkeypatch):
 
     now, clock = [0.0], time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: clock() + now[0])
-    session = WebSession("owner", "decide")
+    session = WebSession("owner")
     for minute in range(0, 700, 50):
         now[0] = 60.0 * minute
         assert not session.is_over
         session.used = time.monotonic()
     now[0] = 60.0 * 721
     assert session.is_over  # twelve hours after its beginning
-    session = WebSession("owner", "decide")
+    session = WebSession("owner")
     now[0] += 60.0 * 61
     assert session.is_over  # an hour without a request
     assert page.client.get(spring).status_code == 403
     monkeypatch.undo()
     page.enter()
-
-
-def test_roles_limit_what_users_do(shared):
-    forms = {
-        "report": [f"{shared.place}/rounds/1/report"],
-        "decide": [
-            f"{shared.place}/choose",
-            f"{shared.place}/undo",
-            f"{shared.place}/rounds/1/cancel",
-            "/new",
-        ],
-    }
-    for user, allowed in (("rita", ()), ("rob", ("report",)), ("dora", ("report", "decide"))):
-        shared.client.cookies.clear()
-        shared.log_in(user, PASSWORDS[user])
-        shared.get(f"{shared.place}/state")
-        before = files_in(shared.store.root)
-        for role, actions in forms.items():
-            for action in actions:
-                status = shared.client.post(action, data={"x": "1"}).status_code
-                assert status in ((400, 409) if role in allowed else (403,)), (user, action)
-        assert files_in(shared.store.root) == before
-    shared.client.cookies.clear()
 
 
 def test_passwords_cannot_be_guessed_for_long(shared):
@@ -165,23 +142,20 @@ def test_passwords_cannot_be_guessed_for_long(shared):
     assert known.text == unknown.text and known.status_code == unknown.status_code
 
 
-def test_a_user_who_is_removed_limited_changed_or_logged_out_loses_the_session_at_once(shared):
+def test_a_user_who_is_removed_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
-    add_user(shared.access.users.path, "gus", "gus has a password", "decide")
+    add_user(shared.access.users.path, "gus", "gus has a password")
     shared.client.cookies.clear()
     shared.log_in("gus", "gus has a password")
     shared.get("/new")
     text = shared.access.users.path.read_text()
-    start = text.index('[users."gus"]')
-    shared.access.users.path.write_text(text[:start] + text[start:].replace('"decide"', '"read"'))
-    shared.get("/new", 403)
-    shared.access.users.path.write_text(text[:start])
+    shared.access.users.path.write_text(text[: text.index('"gus" = ')])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
-    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    add_user(shared.access.users.path, "gus", "gus has a password")
     shared.log_in("gus", "gus has a password")
-    add_user(shared.access.users.path, "gus", "another password", "read")
+    add_user(shared.access.users.path, "gus", "another password")
     assert shared.client.get("/").headers["location"] == "/login"
     shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
@@ -206,6 +180,9 @@ def test_large_requests_are_refused(page, spring):
     assert files_in(page.store.root) == before
 
 
+OWN_SCRIPT = '<script src="/static/page.js" defer></script>'
+
+
 def test_names_with_markup_are_text(tmp_path):
     page = Page(tmp_path).enter()
     evil = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "]]><svg/onload=x>"]
@@ -225,10 +202,10 @@ def test_names_with_markup_are_text(tmp_path):
         "/print",
         "/rounds/2/report",
     ):
-        text = page.get(f"{place}{path}").text
+        text = page.get(f"{place}{path}").text.replace(OWN_SCRIPT, "")
         assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
     assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
-    assert "<script" not in page.get("/c/<script>", 404).text
+    assert "<script>" not in page.get("/c/<script>", 404).text
 
 
 UPWARDS = ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
@@ -264,7 +241,7 @@ def hostile(rng, place):
     up, goal, number = pick(UPWARDS) * rng.randint(1, 6), pick(GOALS), pick(NUMBERS)
     match rng.randrange(10):
         case 0:
-            roots = ["/c/", "/static/", "/api/v1/campaigns/", f"{place}/export/", "/"]
+            roots = ["/c/", "/static/", f"{place}/export/", "/"]
             return "GET", pick(roots) + up + goal, {}
         case 1:
             return "GET", f"{place}/export/{up}{goal}.{pick(['csv', 'json', 'toml', 'sqlite'])}", {}
@@ -283,8 +260,7 @@ def hostile(rng, place):
             return "POST", "/new", {"data": data, "files": {"network": (pick(FILES), pick(CONTENTS))}}
         case 6:
             headers = {"Content-Type": "application/json"}
-            address = f"/api/v1{place.replace('/c/', '/campaigns/')}/rounds"
-            return "POST", address, {"content": pick(BODIES), "headers": headers}
+            return "POST", f"{place}/choose", {"content": pick(BODIES), "headers": headers}
         case 7:
             return "GET", place, {"headers": pick(HEADERS)}
         case 8:
@@ -312,7 +288,7 @@ def test_hostile_requests_change_and_reveal_nothing(page, spring, stranger, has_
         if not has_session:
             assert SECRET not in answer.text and answer.status_code >= 400, (method, address)
     assert files_in(page.store.root) == before
-    assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 3), statuses
+    assert sum(statuses.values()) > REQUESTS // 3 and len(statuses) >= (4 if has_session else 2), statuses
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
@@ -359,9 +335,6 @@ def test_error_pages_tell_nothing_of_the_machine(page, spring, monkeypatch):
     monkeypatch.setattr(views, "state_of", broken)
     text = page.get(f"{spring}/state", 500).text
     assert "secret" not in text and "Nothing was changed" in text
-    assert json.loads(page.client.get(f"/api/v1{spring.replace('/c/', '/campaigns/')}").text) == {
-        "error": "The page has an error."
-    }
 
 
 def test_a_damaged_file_of_users_closes_the_page(shared):
@@ -458,28 +431,22 @@ def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(tmp_path):
     for path in (tmp_path / "empty").glob("events.sqlite*"):
         path.write_bytes(b"")
     page = Page(tmp_path).enter()
-    listed = page.get("/api/v1/campaigns").json()["campaigns"]
-    assert {row["id"]: "error" in row for row in listed} == {"empty": True, "whole": False}
-    for address in ("/c/empty", "/c/empty/state", "/api/v1/campaigns/empty"):
+    assert page.get("/").text.count("Its files are damaged.") == 1
+    for address in ("/c/empty", "/c/empty/state"):
         text = page.get(address, 400).text
         assert "must" in text and str(tmp_path) not in text and "/tmp" not in text
     page.get("/c/whole")
 
 
 @pytest.mark.parametrize(
-    "body",
-    [f'{{"mark": 2, "count": {count}}}' for count in ("-1", "1", "2.5", "1e6", "Infinity", "NaN", "1e400")]
-    + [
-        f'{{"mark": 2, "joined": {joined}}}' for joined in ('["\\ud800"]', '{"Bob": 1' + "0" * 400 + "}", "7")
-    ],
+    "fields",
+    [{"count": count} for count in ("-1", "1", "2.5", "1e6", "Infinity", "NaN", "9" * 30)]
+    + [{"others": others} for others in ("\udc80", f"Bob = 1{'0' * 400}", "7")],
 )
-def test_impossible_numbers_and_texts_are_refused(tmp_path, body):
-    page = Page(tmp_path).enter()
-    spring = page.create()
-    page.choose(spring)
-    before = files_in(tmp_path)
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {page.access.token}"}
-    address = f"/api/v1{spring.replace('/c/', '/campaigns/')}/rounds/1/report"
-    answer = page.client.post(address, content=body, headers=headers)
-    assert answer.status_code == 400 and "codec" not in answer.text, answer.text
-    assert files_in(tmp_path) == before
+def test_impossible_numbers_and_texts_are_refused(page, fields):
+    place = page.create("Impossible")
+    page.choose(place)
+    before = files_in(page.store.root)
+    given = {name: value.encode("utf-8", "surrogateescape") for name, value in fields.items()}
+    assert "codec" not in page.report(place, 1, 400, **given).text
+    assert files_in(page.store.root) == before

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import json
 import pickle
 import shutil
 
@@ -77,42 +76,42 @@ def test_compressed_text_parquet_and_undirected_edges(tmp_path):
 def test_relabelled_nodes_keep_their_ids(tmp_path):
     ends, _ = arcs()
     names = np.sort(np.random.default_rng(3).choice(2**62, 60, replace=False)) - 2**61
-    stored = StoredGraph(convert_graph(write(tmp_path / "g", names[ends]), tmp_path / "s", relabel=True))
+    stored = StoredGraph(convert_graph(write(tmp_path / "g", names[ends]), tmp_path / "s"))
     used = np.unique(ends)
     assert_same(stored, DirectedGraph.from_edges(*np.searchsorted(used, ends).T))
     assert [stored.label(node) for node in range(stored.n_nodes)] == names[used].tolist()
     assert stored.arc_labels[0] == tuple(names[ends[0]].tolist())
 
 
-def test_repeated_arcs_and_self_loops(tmp_path):
+@pytest.mark.parametrize("gap", [1, 3, 10**9], ids=str)
+def test_ids_with_gaps_are_labels(tmp_path, gap):
+    ends = arcs(m=3000)[0]
+    stored = StoredGraph(convert_graph(write(tmp_path / "g", gap * ends), tmp_path / "s"))
+    assert_same(stored, DirectedGraph.from_edges(*ends.T))
+    assert [stored.label(node) for node in (0, 59)] == [0, 59 * gap]
+    assert (tmp_path / "s" / "labels.npy").exists() == (gap > 1)
+
+
+def test_repeated_arcs_stay_and_self_loops_do_not(tmp_path):
     rows = np.array([[0, 1], [1, 2], [2, 2], [0, 1], [2, 0], [1, 2], [0, 1]])
-    file = write(tmp_path / "g", rows, np.arange(7) / 10)
-    dropped = rows[[0, 1, 3, 4, 5, 6]]
-    kept = StoredGraph(convert_graph(file, tmp_path / "a", duplicates="keep", self_loops="drop"))
-    assert_same(kept, DirectedGraph.from_edges(*dropped.T))
-    once = StoredGraph(convert_graph(file, tmp_path / "b", duplicates="first", self_loops="drop"))
-    assert_same(once, DirectedGraph.from_edges(*rows[[0, 1, 4]].T))
-    assert once.probabilities.tolist() == [0.0, 0.1, 0.4]
+    stored = StoredGraph(convert_graph(write(tmp_path / "g", rows, np.arange(7) / 10), tmp_path / "a"))
+    assert_same(stored, DirectedGraph.from_edges(*rows[[0, 1, 3, 4, 5, 6]].T))
+    assert stored.probabilities.tolist() == [0.0, 0.1, 0.3, 0.4, 0.5, 0.6]
 
 
 WRONG = [
     ("0 1\n1 x\n", {}, "must hold two ids .* 'x'"),
     ("0 1\n1\n", {}, "must hold two ids .* Expected 2 columns, got 1"),
     ("0 1\n1 2 0.5\n", {}, "must hold two ids .* Expected 2 columns, got 3"),
+    ("0 1 2 3\n", {}, "must hold two ids .* 4 columns"),
     ("0,1\n1,\n", {}, "must hold two ids"),
-    ("0 1 0.5\n1 2 1.5\n", {}, r"a probability must be in \[0, 1\], got 1.5 from 1 to 2"),
-    ("0 1 0.5\n1 2 nan\n", {}, r"a probability must be in \[0, 1\], got nan"),
-    ("# c\n0 1\n3 3\n", {}, "an edge must join two nodes, got a self-loop at 3"),
-    ("0 1\n1 2147483647\n", {}, r"a node id must be an integer in \[0, 2147483646\], got 2147483647"),
-    ("0 1\n-1 2\n", {}, "a node id must be an integer .*, got -1; relabel"),
-    ("0 1\n1 99999999999999999999\n", {"relabel": True}, "must hold two ids"),
-    ("5 7\n9 5\n5 7\n", {"relabel": True}, "must have each arc once, got 5 -> 7"),
-    ("0 1\n1 0\n", {"directed": False}, "must have each arc once, got 1 -> 0"),
-    ("0 1\n1 900000000\n", {}, "node ids must be nearly consecutive, got 2 arcs with ids up to 900000000"),
+    ("0 1 0.5\n1 2 1.5\n", {}, r"probabilities must be .*1.5"),
+    ("0 1 0.5\n1 2 nan\n", {}, r"probabilities must be .*nan"),
+    ("# c\n3 3\n", {}, "must hold at least one edge between two nodes"),
+    ("0 1\n1 99999999999999999999\n", {}, "must hold two ids"),
     ("a b\n", {}, "must hold at least one edge"),
     ("", {}, "must hold at least one edge, got none"),
-    ("0 1\n", {"duplicates": "drop"}, "duplicates must be"),
-    ("0 1\n", {"self_loops": "keep"}, "self_loops must be"),
+    ("0 1\n", {"directed": 1}, "directed must be"),
 ]
 
 
@@ -149,28 +148,17 @@ def test_arc_numbers_with_64_bits(tmp_path, monkeypatch):
     assert_same(long, DirectedGraph.from_edges(*arcs()[0].T))
 
 
-def edited(**fields):
-    def change(folder):
-        header = json.loads((folder / "store.json").read_text())
-        (folder / "store.json").write_text(json.dumps(header | fields))
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "wanted"),
-    [
-        (edited(version=2), "must be a graph store of version 1, got version 2"),
-        (edited(n_nodes=61), "in_offsets.bin must have 496 bytes, got 488"),
-        (lambda folder: (folder / "store.json").write_text("{"), "path must be a graph store"),
-        (lambda folder: (folder / "heads.bin").unlink(), "heads.bin must have 1600 bytes, got 0"),
-    ],
-)
-def test_damaged_stores_are_rejected(tmp_path, change, wanted):
-    convert_graph(write(tmp_path / "g", arcs()[0]), tmp_path / "bad")
-    change(tmp_path / "bad")
-    with pytest.raises(ValueError, match=wanted):
-        StoredGraph(tmp_path / "bad")
+@pytest.mark.parametrize("name", ["tails", "in_offsets", "out_heads"])
+@pytest.mark.parametrize("is_there", [False, True], ids=["missing", "truncated"])
+def test_damaged_stores_are_rejected(tmp_path, name, is_there):
+    folder = convert_graph(write(tmp_path / "g", arcs()[0]), tmp_path / "bad")
+    file = folder / f"{name}.npy"
+    whole = file.read_bytes()
+    file.unlink()
+    if is_there:
+        file.write_bytes(whole[:-9])
+    with pytest.raises(ValueError, match=r"path must be a graph store, got .*; make the store again"):
+        StoredGraph(folder)
 
 
 def test_copies_open_the_same_store_again(tmp_path):
@@ -188,8 +176,7 @@ def test_copies_open_the_same_store_again(tmp_path):
 
 
 def test_the_command(tmp_path, capsys):
-    (tmp_path / "g.csv").write_text("5,9\n9,5\n9,9\n5,9\n")
+    (tmp_path / "g.csv").write_text("5,9\n9,9\n")
     out = str(tmp_path / "s")
-    options = ["--relabel", "--duplicates", "first", "--self-loops", "drop"]
-    assert main(["graph", "convert", str(tmp_path / "g.csv"), out, *options]) == 0
+    assert main(["graph", "convert", str(tmp_path / "g.csv"), out, "--undirected"]) == 0
     assert capsys.readouterr().out == f"{out}: StoredGraph(n_nodes=2, n_arcs=2)\n"
