@@ -128,6 +128,9 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--round", type=int, metavar="N", help="number of the round")
     verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
+    verb.add_argument(
+        "--asked", nargs="+", metavar="NAME", help="all who were really asked and came, if others than chosen"
+    )
     verb.add_argument("--count", type=float, metavar="N", help="only how many joined, with those asked")
     verb.add_argument("--nobody", action="store_true", help="nobody joined, or nothing worked")
 
@@ -135,7 +138,7 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
     """Store the report of the command line."""
     from cmab.campaign.progress import outcome_in_words
-    from cmab.campaign.reports import Report, UnreachableError, report_of, round_of
+    from cmab.campaign.reports import UnreachableError, report_of, round_of
 
     ways = [bool(options.entries or options.unknown), options.count is not None, options.nobody]
     if sum(ways) != 1:
@@ -144,20 +147,21 @@ def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
             f" {'none' if not any(ways) else 'several'}"
         )
     folder = _folder(options)
-    rounds = folder.rounds()
-    number = round_of(rounds, options.round).number
+    if not folder.is_network and (options.asked or options.count is not None):
+        raise ValueError("--asked and --count have no effect on a list of items; leave them out")
+    of = round_of(folder.rounds(), options.round)
+    number, state = of.number, of.state
+    report = report_of(
+        of,
+        folder.problem.names,
+        options.entries,
+        is_network=folder.is_network,
+        unknown=options.unknown,
+        asked=options.asked,
+        largest=folder.options.largest,
+    )
     if options.count is not None:
-        report = Report(number, count=options.count)
-    else:
-        report = report_of(
-            rounds[number - 1],
-            folder.problem.names,
-            options.entries,
-            is_network=folder.is_network,
-            unknown=options.unknown,
-            largest=folder.options.largest,
-        )
-    state = rounds[number - 1].state
+        report.count = options.count
     if state == "reported" and not is_correction:
         raise ValueError(f"round {number} was reported before; correct its report instead")
     if state == "waiting" and is_correction:
@@ -166,8 +170,9 @@ def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
         of = folder.tell(report)
     except UnreachableError as error:
         raise ValueError(
-            f"{error} If a tie is missing from the network, add it to {folder.options.network} in the folder,"
-            " and use --accept-changes"
+            f"{error} Add the people in between to the report, or give them as unknown if they may have"
+            f" joined without your knowledge. If a tie is missing from the network, add it to"
+            f" {folder.options.network} in the folder, and use --accept-changes"
         ) from None
     yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
 
@@ -182,7 +187,7 @@ def _cancel(options: argparse.Namespace) -> Lines:
     folder = _folder(options)
     number = round_of(folder.rounds(), options.round).number
     folder.cancel(number)
-    yield f"Round {number}: cancelled"
+    yield f"Round {number}: {folder.rounds()[number - 1].state}"
 
 
 def _nothing(_: argparse.ArgumentParser) -> None:
@@ -190,11 +195,10 @@ def _nothing(_: argparse.ArgumentParser) -> None:
 
 
 def _undo(options: argparse.Namespace) -> Lines:
-    from cmab.campaign.progress import WORDS
+    from cmab.campaign.progress import words_of
 
     event = _folder(options).undo()
-    what = "chosen anew" if "replaced_by" in event else WORDS[event["event"]]
-    yield f"Round {event['round']}: no longer {what}"
+    yield f"Round {event['round']}: no longer {words_of(event)}"
 
 
 def _show(options: argparse.Namespace) -> Lines:
@@ -246,7 +250,7 @@ _VERBS = (
     ("ask", "choose for the next round, with reasons", _options_of_ask, _ask),
     ("tell", "report who joined, or what worked", _options_of_tell, partial(_report, is_correction=False)),
     ("correct", "replace the report of a round", _options_of_tell, partial(_report, is_correction=True)),
-    ("cancel", "close a round that was not played", _options_of_cancel, _cancel),
+    ("cancel", "close a round that was not played, or leave out a report", _options_of_cancel, _cancel),
     ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
     ("show", "show the state, and a table by person", _nothing, _show),
     ("export", "write a table as CSV", _options_of_export, _export),

@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 #: The first line of a spreadsheet that states the separator.
 STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
-# The largest number of groups of names that a line shows.
+#: The largest number of groups of names that a line shows.
 _MOST_ALIKE = 20
+#: Among more names than this, no misspelled ones are looked for; a few pairs are shown in any case.
+_MANY, _FEW = 5_000, 5
 #: The number of characters of a name in a message.
 _LONGEST = 60
 
@@ -50,13 +52,13 @@ def short(text: str) -> str:
 
 
 def alike_in_words(names: Iterable[Hashable]) -> list[str]:
-    """Return a line on names that differ in accents, capitals, marks or the order of words only, if any.
+    """Return a line on names that differ in accents, capitals, marks, the order of words or a letter, if any.
 
     Examples
     --------
     >>> from cmab.campaign.files import alike_in_words
-    >>> alike_in_words(["Ann Lee", "lee, ann", "Bob"])
-    ['names that look alike and may be one: Ann Lee and lee, ann']
+    >>> alike_in_words(["Ann Lee", "lee, ann", "John", "Jon"])
+    ['names that look alike and may be one: Ann Lee and lee, ann; Jon and John']
     """
     groups: dict[str, list[str]] = {}
     for name in map(str, names):
@@ -66,8 +68,28 @@ def alike_in_words(names: Iterable[Hashable]) -> list[str]:
             words.sort()
         groups.setdefault(" ".join(words), []).append(name)
     found = [" and ".join(group) for key, group in groups.items() if key and len(group) > 1]
+    found += _misspelled({key: group[0] for key, group in groups.items()})
     more = f"; and {len(found) - _MOST_ALIKE:,} more" if len(found) > _MOST_ALIKE else ""
     return [f"names that look alike and may be one: {'; '.join(found[:_MOST_ALIKE])}{more}"] if found else []
+
+
+def _misspelled(names: Mapping[str, str]) -> list[str]:
+    """Return the pairs that differ in one inner letter, such as John and Jon, or Meyer and Meier.
+
+    A letter that differs must be in a name of five or more. If many names differ so, they are codes.
+    """
+    if len(names) > _MANY:
+        return []
+    pairs, masked = dict[str, None](), dict[str, str]()
+    for key, name in names.items():
+        for at in range(1, len(key) - 1) if not re.search(r"\d", key) else ():
+            shorter = key[:at] + key[at + 1 :]
+            if shorter in names:
+                pairs[f"{names[shorter]} and {name}"] = None
+            other = masked.setdefault(f"{key[:at]}*{key[at + 1 :]}", name) if len(key) > 4 else name
+            if other != name:
+                pairs[f"{other} and {name}"] = None
+    return [*pairs] if len(pairs) <= max(_FEW, len(names) // 20) else []
 
 
 class Names:

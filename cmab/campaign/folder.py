@@ -231,13 +231,19 @@ class CampaignFolder:
         problem = self.problem if is_same else problem_of(self.path, new)
         if not is_same:
             self._check_reports(problem)
-        (self.path / FILE).write_text(written(new), encoding="utf-8")
         by = self._author if author is None else author
         if is_same:
             title = f"title: {self.options.title} → {new.title}" if "title" in options else ""
             self._of(by).note("; ".join(filter(None, [title, "notes" if "notes" in options else ""])))
         self.close()
-        return CampaignFolder(self.path, author=by or "", accept_changes=not is_same, problem=problem)
+        file = self.path / FILE
+        former = file.read_bytes()
+        file.write_text(written(new), encoding="utf-8")
+        try:
+            return CampaignFolder(self.path, author=by or "", accept_changes=not is_same, problem=problem)
+        except BaseException:
+            file.write_bytes(former)
+            raise
 
     def _check_reports(self, problem: Problem) -> None:
         """Raise ``ValueError`` if a round has people that another network lacks or does not reach."""
@@ -245,7 +251,7 @@ class CampaignFolder:
         known = {*problem.names.labels}
         for of in self.rounds():
             people = {*of.planned, *of.names, *(of.joined or {}), *of.unknown}
-            lost = [*(people - known)] if of.state != "cancelled" else []
+            lost = [*(people - known)] if of.state in ("reported", "waiting") else []
             if of.state == "reported" and not lost:
                 lost = without_path(problem.graph, of.names, {*(of.joined or {})} - {*of.alone}, of.unknown)
             if lost:
@@ -275,7 +281,7 @@ class CampaignFolder:
             given["played"] = asked
         campaign = self._of(author)
         try:
-            (campaign.correct if of.state == "reported" else campaign.tell)(ticket=of.ticket, **given)
+            (campaign.tell if of.state == "waiting" else campaign.correct)(ticket=of.ticket, **given)
         except (NewerEventsError, TicketError):
             raise
         except ValueError as error:
@@ -283,17 +289,22 @@ class CampaignFolder:
         return self.rounds()[report.number - 1]
 
     def cancel(self, number: int, *, author: str | None = None) -> None:
-        """Close a round that was not played.
+        """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
+
+        The numbers of the other rounds stay. A round that was left out can be reported again.
 
         Raises
         ------
         ValueError
-            If the round does not wait for a report.
+            If the round was cancelled or left out before.
         """
         of = round_of(self.rounds(), number)
-        if of.state != "waiting":
-            raise ValueError(f"round {number} must wait for a report to be cancelled, but was {of.state}")
-        self._of(author).cancel(of.ticket)
+        if of.state in ("cancelled", "left out"):
+            raise ValueError(f"round {number} was {of.state} before")
+        if of.state == "waiting":
+            self._of(author).cancel(of.ticket)
+        else:
+            self._of(author).correct({}, of.ticket)
 
     def undo(self, *, author: str | None = None) -> dict[str, Any]:
         """Take back the last report, correction or cancellation, and return its event with the ``round``.

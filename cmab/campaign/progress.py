@@ -8,6 +8,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.files import Problem, value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.posterior import Beliefs
-from cmab.campaign.reports import Round, not_new, steps_in
+from cmab.campaign.reports import Round, is_left_out, not_new, steps_in
 from cmab.offline.log import written
 
 #: The level of all intervals.
@@ -48,7 +49,9 @@ class Reason:
     kind : {"known", "explored"}
         Whether the name is also in the best choice by the present estimates.
     asked : int
-        In how many reported rounds the name was chosen before.
+        In how many reported rounds the person was asked, or the item was chosen, before.
+    missed : tuple of int
+        The reported rounds for which the person was chosen, but did not come or was not asked.
     waiting : int
         The number of another round with the name that waits for its report; 0 without one.
     is_first : bool
@@ -61,6 +64,7 @@ class Reason:
     mean: float
     kind: Literal["known", "explored"]
     asked: int
+    missed: tuple[int, ...] = ()
     waiting: int = 0
     is_first: bool = False
     is_new_only: bool = False
@@ -74,6 +78,10 @@ class Reason:
         told = [f"{times} before"] if self.asked else []
         told += [f"in round {self.waiting}, which waits for its report"] if self.waiting else []
         before = f"{verb.capitalize()} {' and '.join(told)}" if told else f"Never {verb} before"
+        if self.missed:
+            rounds = " and ".join(map(str, self.missed[-3:]))
+            missed = f"chosen in round {rounds}, but did not come or was not asked"
+            before = f"{before}, {missed}" if told else missed.capitalize()
         if self.is_first:
             source = "by the shape of the network" if is_network else "before the first report"
             why = "chosen to learn more, because there is no report yet"
@@ -130,6 +138,7 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
             mean,
             "known" if of.is_best or number[name] in best else "explored",
             sum(name in each.names for each in told),
+            tuple(each.number for each in told if name in each.planned and name not in each.names),
             max((each.number for each in waiting if name in each.names), default=0),
             not told,
             of.is_new_only,
@@ -193,17 +202,26 @@ def _rounds(folder: CampaignFolder) -> list[Row]:
         {
             "round": of.number,
             "state": of.state,
-            "asked_at": of.asked,
+            "chosen_at": _local(of.asked),
             "chosen": [str(name) for name in of.planned],
             "asked": [str(name) for name in of.names],
             "joined" if folder.is_network else "total": None if math.isnan(of.count) else of.count,
             "names_joined" if folder.is_network else "results": _details(folder, of),
-            "reported_at": of.told if of.state == "reported" else None,
+            "reported_at": _local(of.told or "") if of.state == "reported" else None,
             "corrected": of.corrected,
             "author": of.author,
         }
         for of in folder.rounds()
     ]
+
+
+def _local(text: str) -> str:
+    """Return a time in the time zone of this computer, as spreadsheets read it."""
+    return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}" if text else ""
+
+
+def _history(folder: CampaignFolder) -> list[Row]:
+    return [row | {"at": _local(row["at"])} for row in history_of(folder)]
 
 
 def _details(folder: CampaignFolder, of: Round) -> list[str]:
@@ -260,23 +278,32 @@ def history_of(folder: CampaignFolder) -> list[Row]:
         details, undone = event.get("note", ""), event["undone"]
         if kind == "ask":
             details, undone = _chosen(event), undone or (old is not None and old["undone"])
+        elif is_left_out(event):
+            details = "nothing is learned from the round"
         elif kind in ("tell", "correct"):
             details = _reported(event, asks[ticket]["names"], is_network=folder.is_network)
         elif kind == "undo":
-            details = f"the {named(target)}"
+            details = words_of(target)
         elif kind == "changed":
             words = [_changed(event, key) for key in ("new", "gone") if event.get(key)]
             details = "; ".join(words) or "other options or another version, and the same names"
-        told = "chosen again" if kind == "ask" and old else WORDS.get(kind, kind)
+        told = "chosen again" if kind == "ask" and old else words_of(event)
         values = event["at"], event.get("author") or "", numbers.get(ticket), told, details, undone
         rows.append(dict(zip(("at", "author", "round", "event", "details", "undone"), values, strict=True)))
     return rows
 
 
-def named(event: dict[str, Any]) -> str:
-    """Return the noun for an event that can be taken back."""
-    kind = "new choice" if "replaced_by" in event else event["event"]
-    return {"tell": "report", "correct": "correction", "cancel": "cancellation"}.get(kind, kind)
+def words_of(event: dict[str, Any]) -> str:
+    """Return the action of an event, as a participle."""
+    if event.keys() & {"replaced_by", "expired"}:
+        return "chosen again" if "replaced_by" in event else "expired"
+    return "left out" if is_left_out(event) else WORDS.get(event["event"], event["event"])
+
+
+def last_action(rows: Sequence[Row]) -> Row | None:
+    """Return the row of `history_of` that an undo takes back, or None."""
+    kinds = ("reported", "corrected", "cancelled", "chosen again", "left out")
+    return next((row for row in reversed(rows) if row["event"] in kinds and not row["undone"]), None)
 
 
 def _chosen(event: dict[str, Any]) -> str:
@@ -328,7 +355,7 @@ TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
     "rounds": _rounds,
     "people": _people,
     "estimates": _estimates,
-    "history": history_of,
+    "history": _history,
 }
 #: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
 _FORMULA = ("=", "+", "-", "@", "'")
@@ -368,6 +395,22 @@ def inert(value: object) -> object:
 # Sentences
 
 
+def when(text: str | None, zone: tzinfo | None = None) -> str:
+    """Return a time as people write it, in the time zone of this computer or in another one.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> from cmab.campaign.progress import when
+    >>> when("2026-11-25T19:03:10.123+00:00", UTC)
+    '25 Nov 2026, 19:03'
+    """
+    if not text:
+        return ""
+    at = datetime.fromisoformat(text).astimezone(zone)
+    return f"{at.day} {at:%b %Y, %H:%M}"
+
+
 def counted(number: float, one: str, more: str | None = None) -> str:
     """Return a number with its noun.
 
@@ -392,7 +435,7 @@ def size_in_words(folder: CampaignFolder) -> str:
 def outcome_in_words(of: Round, *, is_network: bool) -> str:
     """Return the result of a round."""
     if of.state != "reported":
-        return "waiting for a report" if of.state == "waiting" else "cancelled"
+        return "waiting for a report" if of.state == "waiting" else of.state
     if math.isnan(of.count):
         return "reported in part"
     if is_network:
@@ -425,8 +468,8 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
         return
     reported = [of for of in rounds if of.state == "reported"]
     waiting = [of for of in rounds if of.state == "waiting"]
-    cancelled = len(rounds) - len(reported) - len(waiting)
-    more = f", {cancelled:,} cancelled" if cancelled else ""
+    gone = len(rounds) - len(reported) - len(waiting)
+    more = f", {gone:,} cancelled or left out" if gone else ""
     yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported, {len(waiting):,} waiting{more}"
     known = [of.count for of in reported if not math.isnan(of.count)]
     if known and folder.is_network:
@@ -438,7 +481,7 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
         )
     for of in waiting[:_MOST]:
         names = ", ".join(map(str, of.names))
-        yield f"Round {of.number} waits for its report since {of.asked[:10]}: {names}"
+        yield f"Round {of.number}, chosen on {when(of.asked)}, waits for its report: {names}"
     about = "By item (the mean result is an estimate)"
     if folder.is_network:
         about = "By person (how many people join, with the person, if only this person is asked; an estimate)"

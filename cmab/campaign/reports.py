@@ -19,7 +19,7 @@ from cmab.validation import shown
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
-State = Literal["waiting", "reported", "cancelled"]
+State = Literal["waiting", "reported", "cancelled", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
 
@@ -36,8 +36,9 @@ class Round:
         The time of the choice in UTC, as ISO text.
     names : tuple
         The names that were chosen; after the report, those that were really asked.
-    state : {"waiting", "reported", "cancelled"}
-        Whether the round waits for its report, was reported or was cancelled.
+    state : {"waiting", "reported", "cancelled", "left out"}
+        Whether the round waits for its report, was reported, was cancelled, or was reported and then left
+        out, so that nothing is learned from it.
     told : str or None
         The time of the last report in UTC.
     author : str
@@ -144,6 +145,9 @@ def _round_of(each: Standing, is_network: bool) -> Round:
     of.is_best, of.is_new_only = BEST in note, NEW_ONLY in note
     if each.told is None:
         return of
+    if is_left_out(last):
+        of.state = "left out"
+        return of
     of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())
     of.count = last.get("reward", math.nan)
     if not is_network and of.results:
@@ -154,6 +158,12 @@ def _round_of(each: Standing, is_network: bool) -> Round:
         of.unknown, of.alone = (), of.unknown
         of.joined = {**(of.joined or {}), **dict.fromkeys(of.alone)}
     return of
+
+
+def is_left_out(event: dict[str, Any]) -> bool:
+    """Return whether an event is a report without any observation, by which a round is left out."""
+    is_report = event["event"] in ("tell", "correct")
+    return is_report and not (event.get("outcomes") or event.keys() & {"reward", "joined"})
 
 
 def round_of(rounds: Sequence[Round], number: int | None) -> Round:
@@ -209,12 +219,7 @@ class UnreachableError(ValueError):
 
     def __init__(self, people: list[Hashable]) -> None:
         self.people, some = people, ", ".join(short(str(name)) for name in people[:5])
-        #: The sentence without a remedy.
-        self.sentence = f"No chain of people who joined leads from the people asked to {some}."
-        super().__init__(
-            f"{self.sentence} Did you forget somebody in between? Add them to the report, or give them as"
-            " unknown if they may have joined without your knowledge."
-        )
+        super().__init__(f"No chain of people who joined leads from the people asked to {some}.")
 
 
 def without_path(

@@ -13,7 +13,7 @@ import numpy as np
 
 from cmab.arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from cmab.validation import frozen, integer, shown, vector
-from oracles._networks import network_of, order_by
+from oracles._networks import ends_of, order_by
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -276,9 +276,9 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         return graph
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
-    number, _, tails, heads = network_of(graph)
-    labels, ends = list(number), np.stack([tails, heads], axis=1)
-    chances = None if probability is None else _probabilities(graph, probability)
+    number, *both, values, keys = ends_of(graph, probability)
+    labels, ends = list(number), np.stack(both, axis=1)
+    chances = None if probability is None else _probabilities(graph, probability, values)
     if not graph.is_directed():
         # Place both directions of an edge next to each other.
         ends = np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2)
@@ -288,23 +288,15 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
     made = DirectedGraph.from_edges(
         ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
     )
-    if graph.is_multigraph():
-        # Parallel edges keep the keys that networkx gives them, in whatever order they are read.
-        seen: Counter[Hashable] = Counter()
-        keys, numbered = [], True
-        for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]
-            numbered = numbered and key == seen[u, v]
-            seen[u, v] += 1
-            keys += [key] if graph.is_directed() else [key, key]
-        if not numbered:
-            made._keys = keys
+    if keys is not None:
+        made._keys = keys if graph.is_directed() else [key for key in keys for _ in range(2)]
     return made
 
 
-def _probabilities(graph: Any, name: str) -> FloatArray:
+def _probabilities(graph: Any, name: str, values: list[Any]) -> FloatArray:
     """Return the values of an attribute of all edges, or name the first one that is no probability."""
     try:
-        chances = np.array([value for *_, value in graph.edges(data=name)], np.float64)
+        chances = np.array(values, np.float64)
         if ((chances >= 0.0) & (chances <= 1.0)).all():
             return chances
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Access to the page: users with roles, sessions, a limit on failed logins, and the guard."""
+"""Access to the page: users, sessions, a limit on failed logins, and the guard."""
 
 from __future__ import annotations
 
@@ -16,16 +16,12 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-
-Role = Literal["read", "report", "decide"]
-#: The roles from the least to the most powerful.
-ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Refusal(Exception):
@@ -36,18 +32,6 @@ class Refusal(Exception):
         self.status, self.message = status, message
 
 
-def may(role: Role, needed: Role) -> bool:
-    """Return whether a role includes another.
-
-    Examples
-    --------
-    >>> from cmab.campaign.page.access import may
-    >>> may("decide", "report"), may("read", "report")
-    (True, False)
-    """
-    return ROLES.index(role) >= ROLES.index(needed)
-
-
 # Users
 
 
@@ -56,17 +40,8 @@ _NAME = re.compile(r"[\w.@-]{1,64}")
 SHORTEST, LONGEST = 10, 1_000
 
 
-@dataclass(frozen=True)
-class User:
-    """A user of the page: a name, the argon2 hash of the password and a role."""
-
-    name: str
-    password: str
-    role: Role
-
-
 class Users:
-    """The users of a file in TOML: a table ``[users.NAME]`` with `password` (an argon2 hash) and `role`.
+    """The users of a file in TOML, whose table ``[users]`` has the argon2 hash of each password by name.
 
     The file is read at each request, so that users can be added and removed while the page runs.
     """
@@ -75,74 +50,59 @@ class Users:
         self.path = path
         read_users(path)
 
-    def get(self, name: str) -> User | None:
-        """Return a user as the file is now, or None."""
-        return read_users(self.path).get(name)
-
-    def check(self, name: str, password: str) -> User | None:
-        """Return the user if the password is right, else None; both take the same time."""
+    def check(self, name: str, password: str) -> str | None:
+        """Return the hash of the user if the password is right, else None; both take the same time."""
+        from argon2 import PasswordHasher
         from argon2.exceptions import InvalidHashError, VerificationError
 
-        user = self.get(name)
+        kept = read_users(self.path).get(name)
         try:
             given = password[:LONGEST].encode("utf-8", "replace")
-            _hasher().verify(self._decoy if user is None else user.password, given)
+            PasswordHasher().verify(self._decoy if kept is None else kept, given)
         except (VerificationError, InvalidHashError):
             return None
-        return user
+        return kept
 
     @cached_property
     def _decoy(self) -> str:
         """The hash of an unknown password, for unknown names."""
-        return str(_hasher().hash(os.urandom(32)))
+        from argon2 import PasswordHasher
+
+        return str(PasswordHasher().hash(os.urandom(32)))
 
 
-def _hasher() -> Any:
-    from argon2 import PasswordHasher
-
-    return PasswordHasher()
-
-
-def read_users(path: Path) -> dict[str, User]:
-    """Return the users of a file by name, or raise ``ValueError`` with a message that contains no hash."""
+def read_users(path: Path) -> dict[str, str]:
+    """Return the hashes of the passwords in a file, or raise ``ValueError`` with a message without them."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        users = {name: User(name, **row) for name, row in table.get("users", {}).items()}
-    except (ValueError, TypeError, AttributeError):
+        users = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("users", {})
+        is_valid = all(kept.startswith("$argon2id$") for kept in users.values())
+    except (ValueError, AttributeError):
+        is_valid = False
+    if not is_valid:
         raise ValueError(
-            f"{path} must be a TOML file with tables [users.NAME] of a password and a role"
-        ) from None
-    for user in users.values():
-        if user.role not in ROLES:
-            raise ValueError(f"{path}: the role of {user.name} must be one of {', '.join(ROLES)}")
-        if not str(user.password).startswith("$argon2id$"):
-            raise ValueError(
-                f"{path}: the password of {user.name} must be an argon2id hash; add users with --add-user"
-            )
-    return users
+            f"{path} must be a TOML file with a table [users] of argon2id hashes; add users with --add-user"
+        )
+    return dict(users)
 
 
-def add_user(path: Path, name: str, password: str, role: Role) -> None:
-    """Add a user to a file, or replace the password and the role of a user.
+def add_user(path: Path, name: str, password: str) -> None:
+    """Add a user to a file, or replace the password of a user.
 
     Raises
     ------
     ValueError
         If the name or the password is not allowed.
     """
+    from argon2 import PasswordHasher
+
     if not _NAME.fullmatch(name):
         raise ValueError(f"a user must have a name of letters, digits and . _ - @, got {name!r}")
     if not SHORTEST <= len(password) <= LONGEST:
         raise ValueError(f"a password must have at least {SHORTEST} characters, got {len(password)}")
     users = read_users(path) if path.exists() else {}
-    users[name] = User(name, str(_hasher().hash(password)), role)
-    lines = ["# Users of the page. Passwords are argon2 hashes. Roles: read, report, decide.\n"]
-    lines += [
-        f"\n[users.{json.dumps(user.name)}]\npassword = {json.dumps(user.password)}\nrole = "
-        f"{json.dumps(user.role)}\n"
-        for user in users.values()
-    ]
-    write_privately(path, "".join(lines))
+    users[name] = str(PasswordHasher().hash(password))
+    rows = "".join(f"{json.dumps(name)} = {json.dumps(kept)}\n" for name, kept in users.items())
+    write_privately(path, f"# Users of the page, with argon2 hashes of their passwords.\n[users]\n{rows}")
 
 
 def write_privately(path: Path, text: str) -> None:
@@ -160,7 +120,7 @@ IDLE, LONGEST_SESSION = 3_600.0, 43_200.0
 #: Failed logins that are allowed to one address in this time.
 _ATTEMPTS, _SECONDS = 10, 300.0
 #: The files that need no session.
-STATIC = ("/static/page.css", "/static/icon.svg", "/favicon.ico")
+STATIC = ("/static/page.css", "/static/page.js", "/static/icon.svg", "/favicon.ico")
 _CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Campaigns</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/static/page.css">
@@ -176,7 +136,6 @@ class WebSession:
     """A session of a browser, which ends when the password of the user is changed."""
 
     user: str
-    role: Role
     password: str = ""
     begun: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
@@ -201,7 +160,7 @@ class Access:
     Parameters
     ----------
     users : Users, optional
-        The users. Without them, the token opens the page with all rights.
+        The users. Without them, the token opens the page.
     owner : str
         The author of events without users.
     port : int
@@ -233,7 +192,7 @@ class Access:
         return request.cookies.get(self.cookie, "")
 
     def session_of(self, request: Request) -> WebSession | None:
-        """Return the session of a request, or None. The role of a user is that of the file, at any time."""
+        """Return the session of a request, or None."""
         key = self.key_of(request)
         session = self.sessions.get(key)
         if session is None or session.is_over or not self._is_user(session):
@@ -243,17 +202,11 @@ class Access:
         return session
 
     def _is_user(self, session: WebSession) -> bool:
-        """Return whether the user of a session is in the file, with the same password, and take the role."""
-        if self.users is None:
-            return True
+        """Return whether the user of a session is in the file, with the same password."""
         try:
-            user = self.users.get(session.user)
+            return self.users is None or read_users(self.users.path).get(session.user) == session.password
         except (OSError, ValueError):  # without a valid file, everybody is logged out
             return False
-        if user is None or user.password != session.password:
-            return False
-        session.role = user.role
-        return True
 
     def refusal(self, request: Request) -> Response | None:
         """Return the answer to a request without a session, which is the same for all addresses."""
@@ -263,7 +216,7 @@ class Access:
                 return HTMLResponse(_CLOSED, 403)
             # A page that leads on, not a redirection: the browser then sends the strict cookie.
             response = HTMLResponse(_OPENED)
-            self.give(response, self.begin(WebSession(self.owner, "decide")))
+            self.give(response, self.begin(WebSession(self.owner)))
             return response
         is_login = self.users is not None and path == "/login"
         if request.state.session is not None or path in STATIC or is_login:
@@ -285,7 +238,8 @@ class Access:
         Refusal
             If the name or the password is wrong, or after too many failed attempts from this address.
         """
-        assert self.users is not None
+        if self.users is None:
+            raise Refusal(404, "There is no such page.")
         where = "" if request.client is None else request.client.host
         # One password at a time: a check takes 64 MB, and attempts at the same moment count as well.
         with self._checking:
@@ -299,14 +253,14 @@ class Access:
                 minutes = math.ceil((_SECONDS - (now - failed[0])) / 60.0)
                 raise Refusal(429, f"Too many failed attempts. Try again in {minutes} min.")
             try:
-                user = self.users.check(name, password)
+                kept = self.users.check(name, password)
             except (OSError, ValueError):
                 raise Refusal(503, "Nobody can log in, because the file of users is not valid.") from None
-            if user is None:
+            if kept is None:
                 self._failed[where] = [*failed, now]
                 raise Refusal(403, "The name or the password is wrong.")
             self._failed.pop(where, None)
-        return self.begin(WebSession(user.name, user.role, user.password))
+        return self.begin(WebSession(name, kept))
 
     def give(self, response: Response, key: str) -> None:
         """Set the cookie of a session."""
@@ -323,10 +277,10 @@ def _is_same(given: str, secret: str) -> bool:
 # The guard
 
 
-#: Nothing is loaded from elsewhere, no script runs, and no other page can frame this one.
+#: Nothing is loaded from elsewhere, only the script of this page runs, and no other page can frame it.
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
-    " base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -379,17 +333,11 @@ class Guard:
         await (self.app if refused is None else refused)(scope, limited, send_with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
-        request.state.session = None
-        if [host.lower() for host in request.headers.getlist("host")] not in [[host] for host in self._hosts]:
+        request.state.session, host = None, request.headers.get("host", "").lower()
+        if host not in self._hosts:
             return PlainTextResponse("This address is not served here.", 421)
-        if _is_from_elsewhere(request):
+        # Browsers send the origin of each form; that of a form of another page is another one.
+        if request.method == "POST" and request.headers.get("origin", "").lower().partition("://")[2] != host:
             return PlainTextResponse("The request comes from another page.", 403)
         request.state.session = self._access.session_of(request)
         return self._access.refusal(request)
-
-
-def _is_from_elsewhere(request: Request) -> bool:
-    """Return whether an action comes from a page of another address, which browsers say in `Origin`."""
-    origin = request.headers.get("origin", "")
-    host = request.headers.get("host", "")
-    return request.method == "POST" and origin.lower().partition("://")[2] != host.lower()

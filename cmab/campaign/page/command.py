@@ -16,9 +16,8 @@ from cmab.campaign.command import user
 Lines = Iterator[str]
 _EXAMPLES = """examples:
   cmab serve campaigns                                open a page for you alone on this computer
-  cmab serve campaigns --users users.toml --add-user ann --role decide
+  cmab serve campaigns --users users.toml --add-user ann
   cmab serve campaigns --users users.toml             ask for a name and a password"""
-_ROLES = ("read", "report", "decide")
 
 
 def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lines]:
@@ -27,14 +26,12 @@ def serve(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Lin
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="folder of campaigns")
     add("--port", type=int, default=8765, metavar="N", help="port (8765; 0 takes a free one)")
-    add("--users", type=Path, metavar="FILE", help="users with passwords and roles")
+    add("--users", type=Path, metavar="FILE", help="users with passwords")
     add("--add-user", metavar="NAME", help="add a user to the file of --users and end")
-    add("--role", choices=_ROLES, default="read", help="role of the new user (read)")
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="address (127.0.0.1)")
     add("--name", action="append", default=[], metavar="HOST", help="further name of the host")
     add("--certificate", type=Path, metavar="FILE", help="certificate, for other computers")
     add("--key", type=Path, metavar="FILE", help="key of the certificate")
-    add("--new-key", action="store_true", help="replace the key in the address of the page")
     add("--open", action="store_true", help="open the page in the browser")
     return run
 
@@ -59,7 +56,7 @@ def run(options: argparse.Namespace) -> Lines:
     warm_up()
     listening = _bound(options.host, options.port)
     port = listening.getsockname()[1]
-    key = None if users is not None else key_in(options.folder, is_new=options.new_key)
+    key = None if users is not None else key_in(options.folder)
     access = Access(
         users, owner=user() or "owner", port=port, token=key, is_secure=options.certificate is not None
     )
@@ -88,12 +85,12 @@ def run(options: argparse.Namespace) -> Lines:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def key_in(folder: Path, *, is_new: bool = False) -> str:
-    """Return the key of the page of a folder, which is the same after each start unless `is_new`."""
+def key_in(folder: Path) -> str:
+    """Return the key of the page of a folder, the same after each start until its file is deleted."""
     from cmab.campaign.page.access import write_privately
 
     file = folder / ".page-key"
-    if is_new or not file.is_file():
+    if not file.is_file():
         write_privately(file, secrets.token_urlsafe(32))
     return file.read_text(encoding="utf-8")
 
@@ -171,5 +168,5 @@ def _add_user(options: argparse.Namespace) -> str:
         raise ValueError("the password must be typed in a terminal, got no input") from None
     if password != again:
         raise ValueError("the two passwords must be the same")
-    add_user(options.users, options.add_user, password, options.role)
-    return f"{options.users}: {options.add_user} has the role {options.role}"
+    add_user(options.users, options.add_user, password)
+    return f"{options.users}: {options.add_user} was added"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Response
+from starlette.responses import Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
 from cmab.campaign.page.store import check_title, check_unpacked, file_name
-from cmab.campaign.page.web import Context, Decider, File, shown_error
+from cmab.campaign.page.web import Context, File, shown, shown_error
 
-ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
 #: The columns of a network that the form can choose.
 _COLUMNS = ("from_column", "to_column", "weight_column")
 
@@ -37,20 +36,18 @@ class Draft:
         return sha256(repr((reading, self.file)).encode("utf-8", "replace")).hexdigest()
 
 
-@ROUTER.get("/new")
-def new(context: Decider) -> Response:
+def new(context: Context) -> Response:
     """Show the form of a new campaign."""
     return _form(context, None)
 
 
 def _form(context: Context, draft: Draft | None) -> Response:
-    form = context.form | {"once": context.form.get("once") or secrets.token_hex(8)}
     status = 400 if draft is not None and draft.errors else 200
-    return context.page("new.html", status, title="New campaign", form=form, draft=draft)
+    once = context.form.get("once") or secrets.token_hex(8)
+    return context.page("new.html", status, title="New campaign", once=once, draft=draft)
 
 
-@ROUTER.post("/new")
-def create(context: Decider) -> Response:
+def create(context: Context) -> Response:
     """Show what was read from the file, with all errors of the form, or make the campaign."""
     assert context.session is not None
     with context.session.lock:  # a second click waits for the first one
@@ -61,7 +58,7 @@ def create(context: Decider) -> Response:
         if draft.errors or draft.file is None or context.text("step") != "create" or not is_seen:
             return _form(context, draft)
         options = Options(**draft.options)
-        slug = context.store.create(options, {_name(options): draft.file.data}, author=context.author)
+        slug = context.store.create(options, {draft.file.name: draft.file.data}, author=context.author)
         context.session.upload = None
         return context.go(f"/c/{slug}", f"The campaign {options.title} was created.")
 
@@ -100,7 +97,7 @@ def draft_of(context: Context) -> Draft:
         draft.errors.append(f"{missing[:1].upper()}{missing[1:]}.")
         return draft
     kind = "names" if context.text("kind") == "list" else "network"
-    draft.options[kind] = file_name(draft.file.name, kind)
+    draft.options[kind] = draft.file.name
     draft.problem = checked(_problem, draft)
     if draft.problem is not None and k is not None and k > len(draft.problem.names.labels):
         n_names = len(draft.problem.names.labels)
@@ -113,7 +110,8 @@ def _upload(context: Context, name: str) -> File | None:
     assert context.session is not None
     once = context.form.get("once", "")
     if name in context.files:
-        context.session.upload = once, context.files[name]
+        given = context.files[name]
+        context.session.upload = once, File(file_name(given.name), given.data)
     kept = context.session.upload
     return kept[1] if kept is not None and kept[0] == once else None
 
@@ -124,19 +122,13 @@ def _problem(draft: Draft) -> Problem:
     check_unpacked(draft.file.data)
     options = Options(**draft.options | {"title": "x", "k": 1})
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / _name(options)).write_bytes(draft.file.data)
+        (Path(place) / draft.file.name).write_bytes(draft.file.data)
         try:
-            found = problem_of(Path(place), options)
-            return replace(found, told=tuple(x.replace(_name(options), draft.file.name) for x in found.told))
+            return problem_of(Path(place), options)
         except ValueError as error:
-            told = str(error).replace(_name(options), draft.file.name)
-            lines = [f"the file {x}" if x.startswith(draft.file.name) else x for x in told.splitlines()]
+            lines = str(error).splitlines()
+            lines = [f"the file {x}" if x.startswith(draft.file.name) else x for x in lines]
             raise ValueError("\n".join(lines)) from None
-
-
-def _name(options: Options) -> str:
-    """Return the name of the file of a campaign."""
-    return options.network or options.names or ""
 
 
 def _number(what: str, text: str) -> float:
@@ -151,3 +143,6 @@ def whole(what: str, text: str, least: int = 0) -> int:
     if not text.isdecimal() or len(text) > 9 or int(text) < least:
         raise ValueError(f"{what}: enter a whole number, {least} or more, got {text[:20] or 'nothing'}")
     return int(text)
+
+
+ROUTES = [shown("/new", new), shown("/new", create, "POST")]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, Response
+from starlette.responses import Response
 
 from cmab.campaign.files import clean
 from cmab.campaign.folder import check_names
@@ -14,115 +14,77 @@ from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import DAMAGED, Opened, check_title
-from cmab.campaign.page.web import (
-    Anybody,
-    Context,
-    Decider,
-    Reader,
-    Reporter,
-    check_mark,
-    shown_error,
-)
-from cmab.campaign.progress import TABLES, exported, history_of, named, outcome_in_words
-from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, report_of, round_of
-from cmab.errors import NewerEventsError, TicketError
-
-ROUTER = APIRouter(include_in_schema=False, default_response_class=Response)
+from cmab.campaign.page.web import Context, acted, shown
+from cmab.campaign.progress import TABLES, exported, history_of, last_action, outcome_in_words, when, words_of
+from cmab.campaign.reports import Report, Round, entries_in, report_of
 
 
-# The pages of a campaign
-
-
-def _page(context: Context, opened: Opened, tab: str, status: int = 200, **values: Any) -> Response:
+def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
     """Return a page of a campaign from the template of a tab."""
-    return context.page(f"{tab}.html", status, **views.frame(opened), tab=tab, when=views.when, **values)
+    return context.page(f"{tab}.html", **views.frame(opened), tab=tab, when=when, **values)
 
 
-@ROUTER.get("/")
-def home(context: Reader) -> Response:
+def home(context: Context) -> Response:
     """Show the campaigns."""
     rows: list[dict[str, Any]] = []
     for slug in context.store.slugs():
         try:
             with context.store.held(slug) as opened:
-                rounds = views.rounds_in(opened)
-                waiting = sum(of.state == "waiting" for of in rounds)
-                title = opened.folder.options.title
-                rows.append({"slug": slug, "title": title, "rounds": len(rounds), "waiting": waiting})
+                waiting = sum(of.state == "waiting" for of in opened.rounds)
+                title, n_rounds = opened.folder.options.title, len(opened.rounds)
+                rows.append({"slug": slug, "title": title, "rounds": n_rounds, "waiting": waiting})
         except (ValueError, OSError):
             rows.append({"slug": slug, "title": slug, "error": DAMAGED})
     return context.page("home.html", title="Campaigns", rows=rows)
 
 
-@ROUTER.get("/c/{slug}")
-def current(context: Reader, slug: str) -> Response:
+def current(context: Context, opened: Opened, _: Round | None = None) -> Response:
     """Show the rounds that wait for a report, with reasons, and the way to the next round."""
-    with context.store.held(slug) as opened:
-        return _current(context, opened)
-
-
-def _current(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
-    rounds = views.rounds_in(opened)
-    waiting = [of for of in rounds if of.state == "waiting"]
-    last = next((of for of in reversed(rounds) if of.state == "reported"), None)
+    waiting = [of for of in opened.rounds if of.state == "waiting"][::-1]
     return _page(
         context,
         opened,
         "current",
-        status,
-        cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[::-1][:5])],
+        cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[:5])],
         n_waiting=len(waiting),
-        more=waiting[::-1][5:],
-        last=last,
-        told=None if last is None else outcome_in_words(last, is_network=opened.folder.is_network),
-        n_rounds=len(rounds),
-        form=context.form,
-        message=message,
+        more=waiting[5:],
+        last=next((of for of in reversed(opened.rounds) if of.state == "reported"), None),
+        outcome=outcome_in_words,
+        n_rounds=len(opened.rounds),
     )
 
 
-@ROUTER.get("/c/{slug}/state")
-def state(context: Reader, slug: str) -> Response:
+def state(context: Context, opened: Opened) -> Response:
     """Show the results so far and the expected result of another round."""
-    with context.store.held(slug) as opened:
-        return _page(context, opened, "state", state=views.state_of(opened), outcome=outcome_in_words)
+    return _page(context, opened, "state", state=views.state_of(opened), outcome=outcome_in_words)
 
 
-@ROUTER.get("/c/{slug}/history")
-def history(context: Reader, slug: str) -> Response:
-    """Show all events, newest first."""
-    with context.store.held(slug) as opened:
-        rows, can_undo = history_of(opened.folder)[::-1], views.can_undo(opened)
-        return _page(context, opened, "history", rows=rows, can_undo=can_undo)
+def history(context: Context, opened: Opened) -> Response:
+    """Show all events, newest first, and the action that can be taken back."""
+    rows = history_of(opened.folder)
+    return _page(context, opened, "history", rows=rows[::-1], last=last_action(rows))
 
 
-@ROUTER.get("/c/{slug}/export")
-def export(context: Reader, slug: str) -> Response:
+def export(context: Context, opened: Opened) -> Response:
     """Show the tables that can be stored."""
-    with context.store.held(slug) as opened:
-        return _page(context, opened, "export", tables=list(TABLES))
+    return _page(context, opened, "export", tables=list(TABLES))
 
 
-@ROUTER.get("/c/{slug}/export/{table}.csv")
-def download(context: Reader, slug: str, table: str) -> Response:
+def download(context: Context, opened: Opened) -> Response:
     """Return a table as a file."""
+    table = context.request.path_params["table"]
     if table not in TABLES:
         raise Refusal(404, "There is no such table.")
-    with context.store.held(slug) as opened:
-        data = exported(opened.folder, table)
-    headers = {"Content-Disposition": f"attachment; filename={slug}-{table}.csv"}
-    return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
+    headers = {"Content-Disposition": f"attachment; filename={opened.slug}-{table}.csv"}
+    return Response(exported(opened.folder, table), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@ROUTER.get("/c/{slug}/print")
-def printed(context: Reader, slug: str) -> Response:
+def printed(context: Context, opened: Opened) -> Response:
     """Show a page to print, for people without access."""
-    with context.store.held(slug) as opened:
-        waiting = [of for of in views.rounds_in(opened) if of.state == "waiting"]
-        return _page(context, opened, "print", rounds=waiting[:5])
+    return _page(context, opened, "print", rounds=[of for of in opened.rounds if of.state == "waiting"][:5])
 
 
-# Actions on rounds
+# Actions on rounds: each returns the next address and a sentence, or raises an error that a page shows.
 
 
 def _names(context: Context, opened: Opened, field: str) -> list[str]:
@@ -130,127 +92,80 @@ def _names(context: Context, opened: Opened, field: str) -> list[str]:
     return entries_in(context.text(field), opened.folder.problem.names)
 
 
-@ROUTER.post("/c/{slug}/choose")
-def choose(context: Decider, slug: str) -> Response:
+def choose(context: Context, opened: Opened) -> Sequence[str]:
     """Choose for the next round."""
-    with context.store.held(slug) as opened:
-        check_mark(context.form.get("version"), opened.version)
-        folder, without = opened.folder, _names(context, opened, "without")
-        is_best, is_new_only = context.text("how") == "best", context.text("aim") == "new"
-        try:
-            of = folder.ask(without, is_best=is_best, is_new_only=is_new_only, author=context.author)
-        except (NewerEventsError, TicketError):
-            raise
-        except ValueError as error:
-            return _current(context, opened, shown_error(error, context.store), 400)
-        return context.go(f"/c/{slug}", f"Round {of.number} was chosen.")
+    of = opened.folder.ask(
+        _names(context, opened, "without"),
+        is_best=context.text("how") == "best",
+        is_new_only=context.text("aim") == "new",
+        author=context.author,
+    )
+    return f"/c/{opened.slug}", f"Round {of.number} was chosen."
 
 
-@ROUTER.post("/c/{slug}/rounds/{number:int}/leave-out")
-def leave_out(context: Decider, slug: str, number: int) -> Response:
+def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
-    with context.store.held(slug) as opened:
-        old = round_of(views.rounds_in(opened), number)
-        check_mark(context.form.get("mark"), old.mark)
-        try:
-            new = opened.folder.leave_out(number, context.text("name"), author=context.author)
-        except (NewerEventsError, TicketError):
-            raise
-        except ValueError as error:
-            return _current(context, opened, shown_error(error, context.store), 400)
-        found = ", ".join(str(name) for name in new.names if name not in old.names)
-        return context.go(
-            f"/c/{slug}",
-            f"{context.text('name')} was left out of round {number}, and {found} was chosen instead.",
-        )
+    name = context.text("name")
+    new = opened.folder.leave_out(old.number, name, author=context.author)
+    found = ", ".join(str(each) for each in new.names if each not in old.names)
+    return (
+        f"/c/{opened.slug}",
+        f"{name} was left out of round {old.number}, and {found} was chosen instead.",
+    )
 
 
-@ROUTER.post("/c/{slug}/rounds/{number:int}/cancel")
-def cancel(context: Decider, slug: str, number: int) -> Response:
-    """Cancel a round that waits for its report."""
-    with context.store.held(slug) as opened:
-        check_mark(context.form.get("mark"), round_of(views.rounds_in(opened), number).mark)
-        opened.folder.cancel(number, author=context.author)
-        return context.go(f"/c/{slug}", f"Round {number} was cancelled.")
+def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
+    """Cancel a round that waits for its report, or leave out a report."""
+    opened.folder.cancel(of.number, author=context.author)
+    if of.state == "waiting":
+        return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
+    told = f"Round {of.number} was left out: nothing is learned from it."
+    return f"/c/{opened.slug}/state", told, f"/c/{opened.slug}/history", "Undo"
 
 
-@ROUTER.post("/c/{slug}/undo")
-def undo(context: Decider, slug: str) -> Response:
+def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report, correction or cancellation."""
-    with context.store.held(slug) as opened:
-        check_mark(context.form.get("version"), opened.version)
-        event = opened.folder.undo(author=context.author)
-        return context.go(
-            f"/c/{slug}/history", f"The {named(event)} of round {event['round']} was taken back."
-        )
+    event = opened.folder.undo(author=context.author)
+    return f"/c/{opened.slug}/history", f"Round {event['round']} is no longer {words_of(event)}."
 
 
 # Reports
 
 
-@ROUTER.get("/c/{slug}/rounds/{number:int}/report")
-def report_form(context: Reporter, slug: str, number: int) -> Response:
+def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str] = ()) -> Response:
     """Show the form of a report, or of a correction."""
-    with context.store.held(slug) as opened:
-        return _form(context, opened, round_of(views.rounds_in(opened), number))
-
-
-def _form(
-    context: Context,
-    opened: Opened,
-    of: Round,
-    message: str = "",
-    status: int = 200,
-    *,
-    lost: Sequence[str] = (),
-) -> Response:
     if of.state == "cancelled":
         raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
-    listed = views.known_people(opened, of)[:60]
-    ticked, others = {*context.lists.get("joined", [])}, context.form.get("others")
-    if others is None:
-        told = {str(name): step for name, step in (of.joined or {}).items()}
-        ticked = {name for name, step in told.items() if name in listed and step is None}
-        more = [(name, step) for name, step in told.items() if name not in ticked]
-        others = "\n".join(name if step is None else f"{name} = {step}" for name, step in more)
+    known, form = views.known_people(opened, of)[:60], context.form
+    told = {str(name): step for name, step in (of.joined or {}).items()}
+    ticked = {name for name, step in told.items() if name in known and step is None}
+    more = [(name, step) for name, step in told.items() if name not in ticked]
+    others = "\n".join(name if step is None else f"{name} = {step}" for name, step in more)
     is_count = of.state == "reported" and of.joined is None and not math.isnan(of.count)
     return _page(
         context,
         opened,
         "report",
-        status,
         of=of,
-        known=listed,
+        known=known,
         before=views.joined_before(opened, of),
         lost=lost,
         asked=list(dict.fromkeys(map(str, (*of.planned, *of.names)))),
-        came=context.lists.get("came", []) if context.form else [*map(str, of.names)],
-        ticked=ticked,
-        others=others,
-        form=context.form,
-        message=message,
+        came=form.getlist("came") if form else [*map(str, of.names)],
+        ticked=form.getlist("joined") if form else ticked,
+        others=form.get("others", others),
         largest=opened.folder.options.largest,
         of_count=f"{of.count:g}" if is_count else "",
     )
 
 
-@ROUTER.post("/c/{slug}/rounds/{number:int}/report")
-def report(context: Reporter, slug: str, number: int) -> Response:
-    """Store a report or a correction; with an error, show the form again with its contents."""
-    with context.store.held(slug) as opened:
-        of = round_of(views.rounds_in(opened), number)
-        check_mark(context.form.get("mark"), of.mark)
-        try:
-            opened.folder.tell(_report_of(context, opened, of), author=context.author)
-        except UnreachableError as error:
-            return _form(context, opened, of, error.sentence, 400, lost=[*map(str, error.people)])
-        except (NewerEventsError, TicketError):
-            raise
-        except ValueError as error:
-            return _form(context, opened, of, shown_error(error, context.store), 400)
-        done = "corrected" if of.state == "reported" else "stored"
-        told = f"The report of round {number} was {done}."
-        return context.go(f"/c/{slug}", told, f"/c/{slug}/rounds/{number}/report", "Correct it")
+def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
+    """Store a report or a correction."""
+    opened.folder.tell(_report_of(context, opened, of), author=context.author)
+    done = "corrected" if of.state == "reported" else "stored"
+    place = f"/c/{opened.slug}"
+    told = f"The report of round {of.number} was {done}."
+    return place, told, f"{place}/rounds/{of.number}/report", "Correct it"
 
 
 def _report_of(context: Context, opened: Opened, of: Round) -> Report:
@@ -265,9 +180,9 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
         largest = opened.folder.options.largest
         return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
-    entries = [*context.lists.get("joined", []), *_names(context, opened, "others")]
+    entries = [*context.form.getlist("joined"), *_names(context, opened, "others")]
     unknown = _names(context, opened, "unknown")
-    asked = [*context.lists.get("came", []), *_names(context, opened, "instead")]
+    asked = [*context.form.getlist("came"), *_names(context, opened, "instead")]
     told = report_of(of, names, entries, is_network=True, unknown=unknown, asked=asked)
     told.alone = context.text("alone") == "1"
     if count:
@@ -286,57 +201,45 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
 # The settings of a campaign
 
 
-@ROUTER.get("/c/{slug}/settings")
-def settings(context: Reader, slug: str) -> Response:
+def settings(context: Context, opened: Opened) -> Response:
     """Show how the network was read, the notes, and the forms that change the campaign."""
-    with context.store.held(slug) as opened:
-        return _settings(context, opened)
-
-
-def _settings(context: Context, opened: Opened, message: str = "", status: int = 200) -> Response:
-    folder, form = opened.folder, context.form
-    given = [clean(form.get(name, "")) for name in ("first", "second")]
+    folder, options = opened.folder, opened.folder.options
+    form = {"title": options.title, "notes": options.notes, "first": "", "second": "", **context.form}
+    given = [clean(form["first"]), clean(form["second"])]
     return _page(
         context,
         opened,
         "settings",
-        status,
-        message=message,
-        form={"title": folder.options.title, "notes": folder.options.notes, "first": "", "second": ""} | form,
+        entered=form,
         read=folder.problem.told,
-        ties=[" – ".join(tie) for tie in folder.options.ties],
+        ties=[" – ".join(tie) for tie in options.ties],
         strange=[name for name in given if name and name not in folder.problem.names],
     )
 
 
-@ROUTER.post("/c/{slug}/settings")
-def change(context: Decider, slug: str) -> Response:
-    """Change the title, the notes, or add a tie."""
-    with context.store.held(slug) as opened:
-        options, form = opened.folder.options, context.form
-        try:
-            check_mark(form.get("version"), opened.version)
-            if "first" in form:
-                tie = _new_tie(context, opened)
-                opened.change(context.author, ties=(*options.ties, tie))
-                return context.go(f"/c/{slug}/settings", f"The tie of {tie[0]} and {tie[1]} was added.")
-            if "remove" in form:
-                left = [tie for tie in options.ties if " – ".join(tie) != form["remove"]]
-                opened.change(context.author, ties=tuple(left))
-                return context.go(f"/c/{slug}/settings", f"The tie {form['remove']} was removed.")
-            check_title(title := clean(context.text("title")))
-            opened.change(context.author, title=title, notes=context.text("notes")[:10_000])
-        except (NewerEventsError, TicketError):
-            raise
-        except ValueError as error:
-            return _settings(context, opened, shown_error(error, context.store), 400)
-        return context.go(f"/c/{slug}/settings", "The settings were stored.")
+def change(context: Context, opened: Opened) -> Sequence[str]:
+    """Change the title and the notes."""
+    check_title(title := clean(context.text("title")))
+    opened.change(context.author, title=title, notes=context.text("notes")[:10_000])
+    return f"/c/{opened.slug}/settings", "The settings were stored."
+
+
+def change_ties(context: Context, opened: Opened) -> Sequence[str]:
+    """Add a tie, or remove one that was added."""
+    ties, gone = opened.folder.options.ties, context.text("remove")
+    if gone:
+        new, told = tuple(tie for tie in ties if " – ".join(tie) != gone), f"The tie {gone} was removed."
+    else:
+        tie = _new_tie(context, opened)
+        new, told = (*ties, tie), f"The tie of {tie[0]} and {tie[1]} was added."
+    opened.change(context.author, ties=new)
+    return f"/c/{opened.slug}/settings", told
 
 
 def _new_tie(context: Context, opened: Opened) -> tuple[str, str]:
     """Return the names of a tie to add; a name that the network does not have must be marked as new."""
     names, graph = opened.folder.problem.names, opened.folder.problem.graph
-    given = [clean(context.form[name]) for name in ("first", "second")]
+    given = [clean(context.text(name)) for name in ("first", "second")]
     if not all(given):
         raise ValueError("enter two different names")
     if context.text("new") != "1":
@@ -351,43 +254,63 @@ def _new_tie(context: Context, opened: Opened) -> tuple[str, str]:
     return one, other
 
 
-@ROUTER.post("/c/{slug}/delete")
-def delete(context: Decider, slug: str) -> Response:
+def delete(context: Context, opened: Opened) -> Sequence[str]:
     """Move a campaign to the folder of deleted ones."""
-    with context.store.held(slug) as opened:
-        if context.text("sure") != "1":
-            return _settings(context, opened, "Tick the box to delete the campaign.", 400)
-        title = opened.folder.options.title
-    where = context.store.delete(slug)
-    return context.go("/", f"{title} was deleted. Its files are still in the folder {where}.")
+    if context.text("sure") != "1":
+        raise ValueError("tick the box to delete the campaign")
+    title, where = opened.folder.options.title, context.store.delete(opened.slug)
+    return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 
 # Login
 
 
-@ROUTER.get("/login")
-def login_form(context: Anybody) -> Response:
+def login_form(context: Context) -> Response:
     """Show the form of the login."""
-    return context.page("login.html", title="Log in", message="")
+    return context.page("login.html", title="Log in")
 
 
-@ROUTER.post("/login")
-def login(context: Anybody) -> Response:
+def login(context: Context) -> Response:
     """Begin a session of a user."""
     try:
         user, password = context.text("user")[:64], context.form.get("password", "")
         key = context.access.log_in(user, password, context.request)
     except Refusal as refusal:
-        return context.page("login.html", refusal.status, title="Log in", message=refusal.message)
+        context.message = refusal.message
+        return context.page("login.html", refusal.status, title="Log in")
     response = context.go("/")
     context.access.give(response, key)
     return response
 
 
-@ROUTER.post("/logout")
-def logout(context: Reader) -> Response:
+def logout(context: Context) -> Response:
     """End the session."""
     context.access.sessions.pop(context.access.key_of(context.request), None)
     response = context.go("/login" if context.access.users is not None else "/")
     response.delete_cookie(context.access.cookie)
     return response
+
+
+_ROUND = "/c/{slug}/rounds/{number:int}"
+ROUTES = [
+    shown("/", home),
+    shown("/login", login_form),
+    shown("/login", login, "POST"),
+    shown("/logout", logout, "POST"),
+    shown("/c/{slug}", current),
+    shown("/c/{slug}/state", state),
+    shown("/c/{slug}/history", history),
+    shown("/c/{slug}/export", export),
+    shown("/c/{slug}/export/{table}.csv", download),
+    shown("/c/{slug}/print", printed),
+    shown("/c/{slug}/settings", settings),
+    acted("/c/{slug}/settings", change, settings),
+    acted("/c/{slug}/ties", change_ties, settings),
+    acted("/c/{slug}/delete", delete, settings),
+    acted("/c/{slug}/choose", choose, current),
+    acted("/c/{slug}/undo", undo, history),
+    acted(f"{_ROUND}/leave-out", leave_out, current),
+    acted(f"{_ROUND}/cancel", cancel, current),
+    shown(f"{_ROUND}/report", report_form),
+    acted(f"{_ROUND}/report", report, report_form),
+]

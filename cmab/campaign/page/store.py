@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from cmab.campaign.files import FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.page.access import Refusal
+from cmab.campaign.reports import Round
 
 Found = TypeVar("Found")
 #: The largest size of an unpacked workbook.
@@ -38,6 +39,11 @@ class Opened:
     def version(self) -> int:
         """The number of events, which changes with each of them."""
         return len(self.folder.history())
+
+    @property
+    def rounds(self) -> list[Round]:
+        """All rounds."""
+        return self.kept("rounds", self.folder.rounds)
 
     def change(self, author: str, **options: Any) -> None:
         """Change those options of the campaign that are different."""
@@ -175,11 +181,17 @@ def check_unpacked(data: bytes) -> None:
                 )
 
 
-def file_name(given: str, usual: str) -> str:
-    """Return a plain name for an uploaded file, with its ending if it is short and plain.
+def file_name(given: str) -> str:
+    """Return the name under which an uploaded file is stored: its own name, if that is plain.
 
-    The ending tells the format of a network. Nothing else of the name is used.
+    Examples
+    --------
+    >>> from cmab.campaign.page.store import file_name
+    >>> file_name("Our friends.CSV"), file_name("../.x?.gml"), file_name("events.sqlite")
+    ('Our friends.csv', 'network.gml', 'network.sqlite')
     """
     last = re.split(r"[/\\]", given)[-1]
-    endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", last)
-    return f"{usual}{endings.group(1).lower() if endings else '.csv'}"
+    found = re.search(r"(?:\.[A-Za-z0-9]{1,8}){1,2}$", last)
+    stem, ending = (last[: found.start()], found.group().lower()) if found else (last, ".csv")
+    is_plain = re.fullmatch(r"\w[\w ()+.-]{0,80}", stem) and stem.lower() not in ("campaign", "events")
+    return f"{stem if is_plain else 'network'}{ending}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +51,8 @@ def frame(opened: Opened) -> dict[str, Any]:
         "n_ties": folder.problem.n_ties,
         "k": folder.options.k,
         "notes": folder.options.notes,
-        "new_only": next((of.is_new_only for of in rounds_in(opened)[::-1]), False),
+        "new_only": next((of.is_new_only for of in opened.rounds[::-1]), False),
     }
-
-
-def rounds_in(opened: Opened) -> list[Round]:
-    """Return all rounds."""
-    return opened.kept("rounds", opened.folder.rounds)
 
 
 def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
@@ -66,7 +60,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
     folder = opened.folder
 
     def compute() -> Card:
-        rounds = rounds_in(opened)
+        rounds = opened.rounds
         picture = None
         if folder.problem.graph is not None and has_picture:
             waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
@@ -78,7 +72,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
 
 def joined_before(opened: Opened, of: Round) -> dict[str, int]:
     """Return the number of the last other round before `of` in which each person joined, by name."""
-    told = [each for each in rounds_in(opened) if each.state == "reported" and each.number < of.number]
+    told = [each for each in opened.rounds if each.state == "reported" and each.number < of.number]
     return {str(name): each.number for each in told for name in (*each.names, *(each.joined or {}))}
 
 
@@ -97,13 +91,14 @@ def state_of(opened: Opened) -> dict[str, Any]:
     """Return the state of a campaign: rounds, people, the certificate and the next round."""
 
     def compute() -> dict[str, Any]:
-        rounds = rounds_in(opened)
+        rounds = opened.rounds
         reported = [of for of in rounds if of.state == "reported"]
         known = [of.count for of in reported if not math.isnan(of.count)]
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
+            "left_out": [of for of in rounds if of.state == "left out"],
             "mean": float(np.mean(known)) if known else None,
             "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
@@ -157,25 +152,3 @@ def advice_of(following: dict[str, Any]) -> str:
     if share < 0.5:
         return f"{told.capitalize()}. It may pay to go on."
     return f"It is too early to stop: {told}."
-
-
-def can_undo(opened: Opened) -> bool:
-    """Return whether there is an event to take back."""
-    rows = (event for event in opened.folder.history() if event["event"] in ("tell", "cancel", "correct"))
-    return any(not event["undone"] and not event.keys() & {"expired", "withdrawn"} for event in rows)
-
-
-def when(text: str | None, zone: tzinfo | None = None) -> str:
-    """Return a time as people write it, in the time zone of this computer or in another one.
-
-    Examples
-    --------
-    >>> from datetime import UTC
-    >>> from cmab.campaign.page.views import when
-    >>> when("2026-11-25T19:03:10.123+00:00", UTC)
-    '25 Nov 2026, 19:03'
-    """
-    if not text:
-        return ""
-    at = datetime.fromisoformat(text).astimezone(zone)
-    return f"{at.day} {at:%b %Y, %H:%M}"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fastapi import Depends, FastAPI, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.datastructures import UploadFile
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
-from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, Role, WebSession, may
+from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, WebSession
 from cmab.campaign.page.store import Store
+from cmab.campaign.reports import UnreachableError, round_of
 from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
@@ -51,7 +56,8 @@ class File(NamedTuple):
 class Context:
     """A request with its session (None only before the login), its form, and the campaigns.
 
-    `form` has the last value of each field of the form, `lists` all values, and `files` the uploaded files.
+    `form` has the fields of the form, and `files` the uploaded files. `message` is the sentence of an error
+    of the form, which the page shows.
     """
 
     def __init__(self, request: Request) -> None:
@@ -59,9 +65,20 @@ class Context:
         self.session: WebSession | None = request.state.session
         self.store: Store = request.app.state.store
         self.access: Access = request.app.state.access
-        self.form: dict[str, str] = {}
-        self.lists: dict[str, list[str]] = {}
+        self.form: ImmutableMultiDict[str, str] = ImmutableMultiDict()
         self.files: dict[str, File] = {}
+        self.message = ""
+
+    async def read(self) -> None:
+        """Read the form."""
+        most = self.request.app.state.most_bytes  # a field can be an uploaded table
+        sent = await self.request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most)
+        for name, value in sent.multi_items():
+            if isinstance(value, UploadFile) and value.filename:
+                self.files[name] = File(value.filename, await value.read())
+        fields = [(name, value) for name, value in sent.multi_items() if isinstance(value, str)]
+        self.form = ImmutableMultiDict(fields)
+        await sent.close()
 
     @property
     def author(self) -> str:
@@ -70,21 +87,21 @@ class Context:
 
     def text(self, name: str) -> str:
         """Return a field of the form as text without blanks around it; empty if it is missing."""
-        return self.form.get(name, "").strip()
+        return str(self.form.get(name, "")).strip()
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a page."""
+        """Return a page; with a message, the status is that of a form that is not valid."""
         session, told = self.session, tuple[str, ...]()
+        status = 400 if self.message and status == 200 else status
         if session is not None and status == 200:
             told, session.told = session.told, ()
-        text = TEMPLATES.get_template(template).render(
-            session=session,
-            may=lambda role: session is not None and may(session.role, role),
-            has_users=self.access.users is not None,
-            done=told,
-            **values,
-        )
-        return HTMLResponse(text, status)
+        common: dict[str, Any] = {
+            "session": session,
+            "has_users": self.access.users is not None,
+            "done": told,
+        }
+        common |= {"form": self.form, "message": self.message}
+        return HTMLResponse(TEMPLATES.get_template(template).render(common | values), status)
 
     def go(self, address: str, *told: str) -> Response:
         """Return the redirection after an action, so that a reload of the page does not repeat it.
@@ -101,8 +118,8 @@ class Context:
     @cached_property
     def digest(self) -> str:
         """A hash of the form and its address."""
-        files = [(name, file.data) for name, file in self.files.items()]
-        return sha256(repr((self.request.url.path, self.lists, files)).encode("utf-8", "replace")).hexdigest()
+        sent = self.request.url.path, self.form.multi_items(), self.files
+        return sha256(repr(sent).encode("utf-8", "replace")).hexdigest()
 
     def again(self) -> Response | None:
         """Return the former answer to the same form, if it was sent before: a click was a double click."""
@@ -111,49 +128,60 @@ class Context:
         address, told = self.session.done[self.digest]
         return self.go(address, *told)
 
-
-def check_mark(given: Any, now: int) -> None:
-    """Raise `Refusal` unless an action was begun on the present state, so that a replay changes nothing."""
-    if str(given) != str(now):
-        raise Refusal(409, CHANGED)
-
-
-# Who may do what
-
-
-def _allowed(role: Role | None) -> Any:
-    """Return the dependency of handlers that need a role: the context of the request."""
-
-    async def context_of(request: Request) -> Context:
-        session = request.state.session
-        if role is not None and not may(session.role, role):
-            raise Refusal(403, f"Your role is {session.role}. This needs the role {role}.")
-        context: Context | None = getattr(request.state, "context", None)
-        if context is None:
-            context = request.state.context = Context(request)
-            if request.method == "POST":
-                await _read_form(context)
-        return context
-
-    return Depends(context_of)
+    @contextmanager
+    def named(self) -> Iterator[list[Any]]:
+        """Hold the parts of the address: the campaign and the round, the campaign only, or nothing."""
+        parts = self.request.path_params
+        if "slug" not in parts:
+            yield []
+            return
+        with self.store.held(parts["slug"]) as opened:
+            yield [opened, round_of(opened.rounds, parts["number"])] if "number" in parts else [opened]
 
 
-Anybody = Annotated[Context, _allowed(None)]
-Reader = Annotated[Context, _allowed("read")]
-Reporter = Annotated[Context, _allowed("report")]
-Decider = Annotated[Context, _allowed("decide")]
+Handler = Callable[..., Any]
 
 
-async def _read_form(context: Context) -> None:
-    most = context.request.app.state.most_bytes  # a field can be an uploaded table
-    form = await context.request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most)
-    for name, value in form.multi_items():
-        if not isinstance(value, UploadFile):
-            context.form[name] = value
-            context.lists.setdefault(name, []).append(value)
-        elif value.filename:
-            context.files[name] = File(value.filename, await value.read())
-    await form.close()
+def shown(path: str, handler: Handler, method: str = "GET") -> Route:
+    """Return the route of a page, whose handler gets the context and the parts of the address."""
+
+    async def answer(request: Request) -> Response:
+        context = request.state.context = Context(request)
+        if method == "POST":
+            await context.read()
+
+        def respond() -> Response:
+            with context.named() as parts:
+                response: Response = handler(context, *parts)
+                return response
+
+        return await run_in_threadpool(respond)
+
+    return Route(path, answer, methods=[method])
+
+
+def acted(path: str, act: Handler, page: Handler) -> Route:
+    """Return the route of a form, whose handler acts and returns the next address and a sentence.
+
+    The form states the mark of the round, or the version of the campaign, that it was begun on. If another
+    action came in between, it is refused, so that a replay changes nothing. `page` shows errors.
+    """
+
+    def respond(context: Context, *parts: Any) -> Response:
+        name, now = ("mark", parts[1].mark) if len(parts) > 1 else ("version", parts[0].version)
+        if context.form.get(name) != str(now):
+            raise Refusal(409, CHANGED)
+        try:
+            return context.go(*act(context, *parts))
+        except (NewerEventsError, TicketError):
+            raise
+        except ValueError as error:
+            context.message = shown_error(error, context.store)
+            extra = {"lost": list(map(str, error.people))} if isinstance(error, UnreachableError) else {}
+            answer: Response = page(context, *parts, **extra)
+            return answer
+
+    return shown(path, respond, "POST")
 
 
 # Errors in words
@@ -186,30 +214,23 @@ def application(
     store: Store, access: Access, *, hosts: Collection[str], most_bytes: int = MOST_BYTES
 ) -> Guard:
     """Return the application, which accepts requests to `hosts`, such as ``localhost:8765``."""
-    from cmab.campaign.page import new, pages
+    from cmab.campaign.page.new import ROUTES as OF_NEW
+    from cmab.campaign.page.pages import ROUTES
 
-    async def in_words(request: Request, error: Exception) -> Response:
+    def in_words(request: Request, error: Exception) -> Response:
         status, message = _status_and_words(error, store)
-        context: Context = getattr(request.state, "context", Context(request))
+        context: Context = getattr(request.state, "context", None) or Context(request)
         if status == 409 and (answer := context.again()) is not None:
             return answer
-        parts = request.url.path.split("/")
+        parts, context.message = request.url.path.split("/"), message
         back = "/".join(parts[:3]) if status == 409 and parts[1] == "c" else "/"
-        return context.page("refused.html", status, message=message, title="Not done", back=back)
+        return context.page("refused.html", status, title="Not done", back=back)
 
     kinds = (Refusal, HTTPException, OSError, ValueError, ImportError, Exception)
-    app = FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        exception_handlers=dict.fromkeys(kinds, in_words),
-    )
+    static = [Route(path, _static) for path in STATIC]
+    app = Starlette(routes=[*static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
+    app.router.redirect_slashes = False
     app.state.store, app.state.access, app.state.most_bytes = store, access, most_bytes
-    for path in STATIC:
-        app.add_api_route(path, _static, include_in_schema=False, response_model=None)
-    app.include_router(new.ROUTER)
-    app.include_router(pages.ROUTER)
     return Guard(app, access, hosts, most_bytes)
 
 

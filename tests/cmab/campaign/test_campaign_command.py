@@ -41,6 +41,12 @@ def test_a_campaign_from_the_first_round_to_the_export(place):
     assert "reported before" in run(1, "tell", spring, "--round", 1, f"{friend}=1")
     assert "3 people joined" in run(0, "correct", spring, "--round", 1, f"{friend.upper()}=1")
     assert "no longer corrected" in run(0, "undo", spring)
+    assert "left out" in run(0, "cancel", spring, "--round", 1)
+    assert "no longer left out" in run(0, "undo", spring)
+    other = next(name for name in ("Ann", "Bob", "Carl") if name not in asked)
+    run(0, "correct", spring, "--round", 1, "--nobody", "--asked", asked[0], other)
+    assert CampaignFolder(spring).rounds()[0].names == (asked[0], other)
+    run(0, "undo", spring)
     assert "no longer reported" in run(0, "undo", spring)
     run(0, "cancel", spring)
     assert "was cancelled" in run(1, "cancel", spring, "--round", 1)
@@ -58,7 +64,7 @@ def test_a_campaign_from_the_first_round_to_the_export(place):
     rows = list(csv.DictReader((place / "rounds.csv").read_text("utf-8-sig").splitlines()))
     assert [(row["state"], row["joined"]) for row in rows] == [("reported", "3.0")] + [("waiting", "")] * 2
     run(0, "export", spring, "--table", "history", "--out", place / "all.csv")
-    assert len([*csv.DictReader((place / "all.csv").read_text("utf-8-sig").splitlines())]) == 11
+    assert len([*csv.DictReader((place / "all.csv").read_text("utf-8-sig").splitlines())]) == 15
     run(0, "export", spring, "--table", "estimates", "--out", place / "ties.csv")
     assert '"\'=1+1"' in (place / "ties.csv").read_text("utf-8-sig")  # no formula in a spreadsheet
 

@@ -15,7 +15,7 @@ LOOKS = [(390, True), (1_280, False)]
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    pytest.importorskip("fastapi", reason="cmab[serve] serves the page")
+    pytest.importorskip("starlette", reason="cmab[serve] serves the page")
     browser = open_browser(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.quit()
@@ -141,10 +141,11 @@ def test_each_action_with_clicks(browser, served, tmp_path):
     click(browser, "Store the correction")
     assert "corrected" in told(browser)
     click(browser, "History")
-    click(browser, "Undo the last")
-    assert told(browser) == "The correction of round 1 was taken back."
-    click(browser, "Undo the last")
-    assert told(browser) == "The report of round 1 was taken back."
+    assert "The last action: round 1 corrected" in by(browser, "main").text
+    click(browser, "Undo this")
+    assert told(browser) == "Round 1 is no longer corrected."
+    click(browser, "Undo this")
+    assert told(browser) == "Round 1 is no longer reported."
     click(browser, "Round")
     click(browser, "Enter the report")
     came = texts(browser, "label[for^=came]")
@@ -222,6 +223,27 @@ def test_double_clicks_reloads_back_and_two_tabs_act_once(browser, served, tmp_p
     browser.get(f"{place}/history")
     chosen = [row for row in texts(browser, "tbody tr") if "chosen" in row]
     assert len(chosen) == 2, chosen
+
+
+def test_a_half_filled_report_survives_a_reload_and_the_way_back(browser, served, tmp_path):
+    new_campaign(browser, served, tmp_path, "Half")
+    click(browser, "Choose 2 people")
+    click(browser, "Enter the report")
+    browser.find_element("css selector", "label[for^=joined]").click()
+    click(browser, "Others were asked instead")
+    by(browser, "#instead").send_keys("Ann")
+    fill(browser, "Others who joined", "Meyer, Zoé")
+    browser.refresh()
+    assert by(browser, "#others").get_attribute("value") == "Meyer, Zoé"
+    click(browser, "Round")
+    browser.back()
+    assert by(browser, "#others").get_attribute("value") == "Meyer, Zoé"
+    assert by(browser, "#joined-1").is_selected() and by(browser, "#instead").is_displayed()
+    by(browser, "#others").clear()
+    by(browser, "#instead").clear()
+    click(browser, "Store the report")
+    click(browser, "Correct it")
+    assert by(browser, "#others").get_attribute("value") == ""
 
 
 PAGES = [

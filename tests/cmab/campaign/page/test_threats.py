@@ -9,7 +9,7 @@ from served_pages import HOST, NETWORK, Page, files_in
 pytestmark = pytest.mark.slow
 REQUESTS = 1_000
 SECRET = "Waldemar"  # a name of a network that nobody without a session may see
-PASSWORDS = {"rita": "read only password", "rob": "report password", "dora": "decide password"}
+PASSWORDS = {"rita": "password of rita", "rob": "password of rob", "dora": "password of dora"}
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def shared(tmp_path_factory):
     from cmab.campaign.page.access import Users, add_user
 
     file = tmp_path_factory.mktemp("users") / "users.toml"
-    for (user, password), role in zip(PASSWORDS.items(), ("read", "report", "decide"), strict=True):
-        add_user(file, user, password, role)
+    for user, password in PASSWORDS.items():
+        add_user(file, user, password)
     assert all(password not in file.read_text() for password in PASSWORDS.values())
     page = Page(tmp_path_factory.mktemp("shared"), users=Users(file))
     assert page.log_in("dora", PASSWORDS["dora"]).status_code == 303
@@ -87,12 +87,14 @@ def test_forms_of_other_pages_are_refused(page, spring, origin):
     assert files_in(page.store.root) == before
 
 
-def test_headers_allow_no_script_and_nothing_from_elsewhere(page, spring):
+def test_headers_allow_nothing_from_elsewhere(page, spring):
     for path in ("/", spring, f"{spring}/state", "/static/page.css", "/nothing"):
         headers = page.client.get(path).headers
         policy = headers["content-security-policy"]
         assert (
-            policy.startswith("default-src 'none'") and "script-src" not in policy and "unsafe" not in policy
+            policy.startswith("default-src 'none'")
+            and "script-src 'self';" in policy
+            and "unsafe" not in policy
         )
         assert "http" not in policy and "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
@@ -107,42 +109,19 @@ def test_sessions_end(page, spring, monkeypatch):
 
     now, clock = [0.0], time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: clock() + now[0])
-    session = WebSession("owner", "decide")
+    session = WebSession("owner")
     for minute in range(0, 700, 50):
         now[0] = 60.0 * minute
         assert not session.is_over
         session.used = time.monotonic()
     now[0] = 60.0 * 721
     assert session.is_over  # twelve hours after its beginning
-    session = WebSession("owner", "decide")
+    session = WebSession("owner")
     now[0] += 60.0 * 61
     assert session.is_over  # an hour without a request
     assert page.client.get(spring).status_code == 403
     monkeypatch.undo()
     page.enter()
-
-
-def test_roles_limit_what_users_do(shared):
-    forms = {
-        "report": [f"{shared.place}/rounds/1/report"],
-        "decide": [
-            f"{shared.place}/choose",
-            f"{shared.place}/undo",
-            f"{shared.place}/rounds/1/cancel",
-            "/new",
-        ],
-    }
-    for user, allowed in (("rita", ()), ("rob", ("report",)), ("dora", ("report", "decide"))):
-        shared.client.cookies.clear()
-        shared.log_in(user, PASSWORDS[user])
-        shared.get(f"{shared.place}/state")
-        before = files_in(shared.store.root)
-        for role, actions in forms.items():
-            for action in actions:
-                status = shared.client.post(action, data={"x": "1"}).status_code
-                assert status in ((400, 409) if role in allowed else (403,)), (user, action)
-        assert files_in(shared.store.root) == before
-    shared.client.cookies.clear()
 
 
 def test_passwords_cannot_be_guessed_for_long(shared):
@@ -163,23 +142,20 @@ def test_passwords_cannot_be_guessed_for_long(shared):
     assert known.text == unknown.text and known.status_code == unknown.status_code
 
 
-def test_a_user_who_is_removed_limited_changed_or_logged_out_loses_the_session_at_once(shared):
+def test_a_user_who_is_removed_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
-    add_user(shared.access.users.path, "gus", "gus has a password", "decide")
+    add_user(shared.access.users.path, "gus", "gus has a password")
     shared.client.cookies.clear()
     shared.log_in("gus", "gus has a password")
     shared.get("/new")
     text = shared.access.users.path.read_text()
-    start = text.index('[users."gus"]')
-    shared.access.users.path.write_text(text[:start] + text[start:].replace('"decide"', '"read"'))
-    shared.get("/new", 403)
-    shared.access.users.path.write_text(text[:start])
+    shared.access.users.path.write_text(text[: text.index('"gus" = ')])
     assert "gus" not in read_users(shared.access.users.path)
     assert shared.client.get("/").headers["location"] == "/login"
-    add_user(shared.access.users.path, "gus", "gus has a password", "read")
+    add_user(shared.access.users.path, "gus", "gus has a password")
     shared.log_in("gus", "gus has a password")
-    add_user(shared.access.users.path, "gus", "another password", "read")
+    add_user(shared.access.users.path, "gus", "another password")
     assert shared.client.get("/").headers["location"] == "/login"
     shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
@@ -204,6 +180,9 @@ def test_large_requests_are_refused(page, spring):
     assert files_in(page.store.root) == before
 
 
+OWN_SCRIPT = '<script src="/static/page.js" defer></script>'
+
+
 def test_names_with_markup_are_text(tmp_path):
     page = Page(tmp_path).enter()
     evil = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "]]><svg/onload=x>"]
@@ -223,10 +202,10 @@ def test_names_with_markup_are_text(tmp_path):
         "/print",
         "/rounds/2/report",
     ):
-        text = page.get(f"{place}{path}").text
+        text = page.get(f"{place}{path}").text.replace(OWN_SCRIPT, "")
         assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
     assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
-    assert "<script" not in page.get("/c/<script>", 404).text
+    assert "<script>" not in page.get("/c/<script>", 404).text
 
 
 UPWARDS = ["../", "..%2f", "%2e%2e/", "..\\", "%00", "....//", "/%5c../", "%c0%ae%c0%ae/"]
