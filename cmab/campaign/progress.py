@@ -210,7 +210,7 @@ def history_of(folder: CampaignFolder) -> list[Row]:
 
 
 def words_of(event: dict[str, Any]) -> str:
-    """Return what an event did, as a participle."""
+    """Return the effect of an event as a participle, such as reported."""
     if event.keys() & {"replaced_by", "expired"}:
         return "chosen again" if "replaced_by" in event else "expired"
     return "left out" if is_left_out(event) else WORDS.get(event["event"], event["event"])

@@ -5,7 +5,7 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (34_100, 109),
+    "cmab": (34_000, 109),
     "oracles": (13_520, 36),
     "instances": (5_680, 27),
     "tests": (24_650, 163),
