@@ -114,7 +114,9 @@ def cache_folder() -> str:
 # Interpreted first, compiled when it pays ------------------------------------------------------------------
 
 #: Seconds to compile a function and each byte of its bytecode, and to load it from the cache on disk.
-_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.03
+_COMPILE, _COMPILE_BYTE, _LOAD = 0.04, 0.0005, 0.006
+#: Seconds that numba takes before its first function in a process, in which it imports a module of its own.
+_START, _STARTED = 0.25, "numba.np.arraymath"
 #: With more array entries for each second of compilation, a call is compiled at once, if these are not few.
 _ENTRIES_A_SECOND = 10_000
 # The number of calls whose mean time is that of the rounds to come.
@@ -201,7 +203,7 @@ class _Deferred(CPUDispatcher):
         if self.is_interpreted is not None:
             return not self.is_interpreted
         if self.budget < 0.0:
-            self.budget = _seconds_to_compile(self, set())
+            self.budget = _price(self)
         most = max(self.most_entries, _ENTRIES_A_SECOND * self.budget)
         left = this_thread.rounds_left
         to_come = self.spent / self.calls * left if self.calls >= _LEAST_CALLS else 0.0
@@ -260,6 +262,13 @@ def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
             yield from _leaves(each)
         else:
             yield each
+
+
+def _price(*dispatchers: Any) -> float:
+    """Return the estimated seconds until some functions and those that they call are compiled."""
+    known = set[int]()
+    start = 0.0 if _STARTED in sys.modules else _START
+    return start + sum(_seconds_to_compile(each, known) for each in dispatchers)
 
 
 def _seconds_to_compile(dispatcher: Any, known: set[int]) -> float:
@@ -386,10 +395,9 @@ class _Loop:
 
     def prepare(self, expected: float, arguments: Sequence[Any]) -> bool:
         """Compile the loop if the rest of the run takes `expected` seconds; return whether it is compiled."""
-        rules, known = _rules(arguments), set[int]()
+        rules = _rules(arguments)
         if rules not in self.prices:
-            functions = (self.dispatcher, *rules)
-            self.prices[rules] = sum(_seconds_to_compile(each, known) for each in functions)
+            self.prices[rules] = _price(self.dispatcher, *rules)
         pays = not _Deferred.is_interpreted
         if _Deferred.is_interpreted is None:
             pays = self.prices[rules] <= self.spent.get(rules, 0.0) + expected

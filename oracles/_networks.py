@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from itertools import chain, compress
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
@@ -41,39 +41,50 @@ def network_of(graph: GraphInput, *, undirected: bool = False) -> Network:
     if not hasattr(graph, "edges"):
         ends = given.tails.astype(np.int64), given.heads.astype(np.int64)
         return Network(given.node_numbers, given.arc_labels, *ends)
-    edges: list[tuple[Hashable, ...]] = list(given.edges)
+    # Of the view itself, a list would ask for the length, which takes another pass over the edges.
+    edges: list[tuple[Hashable, ...]] = list(iter(given.edges))
     if undirected and not edges:
         raise ValueError(f"graph must have an edge, got {graph}")
     number: dict[Hashable, int] = {node: i for i, node in enumerate(given)}
-    # On a large graph, the search for the numbers takes most of the time, so it is omitted for nodes 0..n-1.
-    is_known = all(map(eq, number, range(len(number))))
-    columns = (map(itemgetter(end), edges) for end in (0, 1))
-    tails, heads = (
-        np.fromiter(column if is_known else map(number.__getitem__, column), np.int64, len(edges))
-        for column in columns
-    )
+    columns = (_numbers(map(itemgetter(end), edges), number) for end in (0, 1))
+    tails, heads = (np.fromiter(column, np.int64, len(edges)) for column in columns)
     return Network(number, edges, tails, heads)
+
+
+def _numbers(nodes: Iterable[Any], number: dict[Hashable, int]) -> Iterable[int]:
+    """Return the numbers of nodes; the search is omitted for nodes 0, 1, ..., because it takes long."""
+    return nodes if all(map(eq, number, range(len(number)))) else map(number.__getitem__, nodes)
 
 
 def ends_of(
     graph: Any, attribute: str | None = None
-) -> tuple[dict[Hashable, int], IntArray, IntArray, list[Any]]:
-    """Return the number of each node of a networkx graph, and the ends and an attribute of its edges."""
+) -> tuple[dict[Hashable, int], IntArray, IntArray, list[Any], list[Hashable] | None]:
+    """Return the number of each node of a networkx graph, and the ends and an attribute of its edges.
+
+    Also return the keys of the edges of a multigraph, unless parallel edges have the keys 0, 1, ...
+    """
+    # The rows are in the order of ``graph.edges``, which takes longer than several passes over the rows.
+    # With a list of them, the garbage collector would visit the whole graph.
+    number = {node: i for i, node in enumerate(graph)}
+    tails = np.repeat(np.arange(len(number)), [len(row) for _, row in graph.adjacency()])
+    others = chain.from_iterable(row for _, row in graph.adjacency())
+    heads = np.fromiter(_numbers(others, number), np.int64, len(tails))
+    entries = chain.from_iterable(row.values() for _, row in graph.adjacency())
+    keys: list[Hashable] | None = None
     if graph.is_multigraph():
-        number, _, tails, heads = network_of(graph)
-        return number, tails, heads, [value for *_, value in graph.edges(data=attribute)]
-    # Without the names of edges, this is faster than `network_of`.
-    rows = list(graph.adjacency())
-    number = {node: i for i, (node, _) in enumerate(rows)}
-    tails = np.repeat(np.arange(len(rows)), [len(others) for _, others in rows])
-    others = chain.from_iterable(others for _, others in rows)
-    heads = np.fromiter(map(number.__getitem__, others), np.int64, len(tails))
-    values = [] if attribute is None else [data.get(attribute) for _, row in rows for data in row.values()]
+        bundles = list(entries)
+        sizes = np.fromiter(map(len, bundles), np.int64, len(bundles))
+        places = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        tails, heads, keys = np.repeat(tails, sizes), np.repeat(heads, sizes), [*chain.from_iterable(bundles)]
+        keys = None if all(map(eq, keys, places.tolist())) else keys
+        entries = chain.from_iterable(bundle.values() for bundle in bundles)
+    values = [] if attribute is None else [entry.get(attribute) for entry in entries]
     if graph.is_directed():
-        return number, tails, heads, values
+        return number, tails, heads, values, keys
     # An undirected edge is at both ends; ``graph.edges`` has it at the first.
     is_first = tails <= heads
-    return number, tails[is_first], heads[is_first], list(compress(values, is_first))
+    values, keys = list(compress(values, is_first)), None if keys is None else list(compress(keys, is_first))
+    return number, tails[is_first], heads[is_first], values, keys
 
 
 def _edge_array(graph: Any) -> tuple[int, IntArray, IntArray] | None:

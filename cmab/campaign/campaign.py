@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import logging
 import os
@@ -12,9 +13,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,9 @@ from cmab.campaign.posterior import (
     prior_of,
     shares_prior,
 )
-from cmab.campaign.replay import Replay, Rewrites, row_of, rows_of, versions
+from cmab.campaign.replay import Body, Replay, row_of, rows_of, standing_of, versions
+from cmab.campaign.replica import Replica
+from cmab.campaign.store import FORMAT, Event, Store
 from cmab.errors import (
     ChangedLearnerError,
     ClosedTicketError,
@@ -60,9 +62,6 @@ from cmab.session import (
     support_of,
 )
 from cmab.validation import check_flag, integer, real, shown
-
-if TYPE_CHECKING:
-    from cmab.campaign.store import Event
 
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
@@ -201,11 +200,6 @@ class Campaign:
         if isinstance(learner, Explorer):
             raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
-        try:
-            from cmab.campaign.replica import Replica
-            from cmab.campaign.store import Store
-        except ImportError as error:
-            raise ImportError(f'Campaign needs SQLAlchemy: pip install "cmab[campaign]" ({error})') from None
         store = Store(where, real("timeout", timeout, 0.0))
         #: The number of events that actions expect; None for any number.
         self._expected: int | None = None
@@ -220,17 +214,18 @@ class Campaign:
         self._replica = Replica(store, self.policy, accept_changes)
         if not is_there:
             beginning = {
+                "format": FORMAT,
                 "token": secrets.token_hex(8),
                 "seed": int(generator.integers(2**63)),
                 "support": None if declared is None else [repr(end) for end in declared],
                 "expires": limit,
             }
-            self._replica.create(beginning, self._author)
+            store.create(self._event("campaign", None, self._replica.described | beginning))
         self._replica.open()
         check_budgets(self.policy, self._replica.replay.state)  # before anything is written
         self._check_learner(accept_changes)
         if expires is not None and limit != self._replica.of.last["expires"]:
-            self._replica.describe(self._author, expires=limit)
+            self._describe(expires=limit)
 
     def _check_learner(self, accept_changes: bool) -> None:
         """Describe the learner and its names in a new event if they have changed and this is accepted."""
@@ -242,7 +237,12 @@ class Campaign:
         if found and not accept_changes:
             raise ChangedLearnerError(where, shown("; ".join(found), 400))
         if found or not of.line or versions() != of.last["versions"]:
-            self._replica.describe(self._author)
+            self._describe()
+
+    def _describe(self, **more: Any) -> None:
+        """Add an event with the present learner, its names and other options."""
+        of, described = self._replica.of, self._replica.described
+        self._act(lambda: [self._event("changed", None, described | {"expires": of.last["expires"]} | more)])
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {self._replica.store.where!r})"
@@ -454,7 +454,12 @@ class Campaign:
         return self._ask(1, context, available, instead_of, key, names, note)[0]
 
     def ask_many(
-        self, n: int, context: Context | None = None, *, available: Collection[Hashable] | None = None
+        self,
+        n: int,
+        context: Context | None = None,
+        *,
+        available: Collection[Hashable] | None = None,
+        key: str | None = None,
     ) -> list[Request]:
         """Return `n` requests at once, which is faster than `n` calls of `ask`.
 
@@ -467,6 +472,9 @@ class Campaign:
             The number of requests, at least 1.
         context, available
             As in `ask`, for all of these requests.
+        key : str, optional
+            A text that identifies this call, as in `ask`. Another call with the same key returns the same
+            requests.
 
         Examples
         --------
@@ -480,7 +488,7 @@ class Campaign:
         ...     campaign.state.counts
         array([2, 0, 0, 0, 0])
         """
-        return self._ask(integer("n", n, 1), context, available)
+        return self._ask(integer("n", n, 1), context, available, key=key)
 
     def _ask(
         self,
@@ -498,21 +506,30 @@ class Campaign:
         if available is not None:
             entries = replica.of.choices.find(available)
             context = only(context, entries, len(replica.of.choices.own))
-        if key is not None and (found := replica.store.find(key=_checked_key(key))):
-            return [self._answered(found[0], key)]
-        replay = replica.current() if replica.is_stale else replica.known()
+        if found := self._answer(key):
+            return found
+        replay = replica.current() if replica.contended else replica.known()
         choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
-        attempt = 0
-        while True:
+        for attempt in itertools.count(1):
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
                 if stored := replica.write(events, expected=self._expected):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
-            if key is not None and (found := replica.store.find(key=key)):
-                return [self._answered(found[0], key)]
-            attempt += 1
+            if found := self._answer(key):
+                break
             if names is None and attempt < _CHOICES:
                 choice = self._chosen(n, replica.known(), context, attempt)
+        return found
+
+    def _answer(self, key: str | None) -> list[Request]:
+        """Return the requests of a former call with this key, if there was one."""
+        first = self._stored("ask", key)
+        if first is None:
+            return []
+        self._replica.current()  # the names may be those of a new description
+        others = self._replica.store.read(first.number)
+        events = first, *itertools.islice(others, first.body.get("n", 1) - 1)
+        return [self._request(event) for event in events]
 
     def _own_choice(self, names: Collection[Hashable]) -> list[Any]:
         """Return the super arm of names that the user has chosen, as `_chosen` does."""
@@ -564,18 +581,16 @@ class Campaign:
         self, choice: list[Any], context: Context | None, instead_of: Any, key: str | None, note: str | None
     ) -> list[Event]:
         """Return the events of new tickets, after those of expired ones."""
-        replica, replay = self._replica, self._replica.replay
-        event = partial(replica.event, author=self._author)
+        replay = self._replica.replay
         former = None if instead_of is None else self._found(instead_of)[0].ticket
-        events: list[Event] = []
-        for old in _expired(replay):
-            events.append(event("cancel", old, {"expired": True}, after=len(events)))
+        events = [self._event("cancel", old, {"expired": True}) for old in _expired(replay)]
         for number, (super_arm, chances) in enumerate(choice, replay.asked):
             body = replay.of.ask_body(super_arm, context) | chances | ({"note": note} if note else {})
-            events.append(event("ask", number, body, after=len(events), key=key))
+            is_first = number == replay.asked  # it has the key of all of them
+            body |= {"n": len(choice)} if is_first and key is not None and len(choice) > 1 else {}
+            events.append(self._event("ask", number, body, key if is_first else None))
         if former is not None and all(one.ticket != former for one in events):
-            body = {"replaced_by": replay.asked}
-            events.append(event("cancel", former, body, after=len(events)))
+            events.append(self._event("cancel", former, {"replaced_by": replay.asked}))
         return events
 
     def _request(self, event: Event, context: Context | None = None) -> Request:
@@ -586,12 +601,6 @@ class Campaign:
         if context is not None:
             ticket = Ticket(number, ticket.super_arm, ticket.pulls, ticket.session, context, ticket.gone)
         return Request(number, tuple(listed[entry] for entry in event.body["super_arm"]), ticket)
-
-    def _answered(self, event: Event, key: str) -> Request:
-        if event.kind != "ask":
-            raise UsedKeyError(f"key must be of a request, got {shown(key)}, the key of a report")
-        self._replica.current()
-        return self._request(event)
 
     def tell(
         self,
@@ -639,23 +648,7 @@ class Campaign:
             If the campaign never issued the ticket, or if it was cancelled.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
-        first = None if key is None else self._first(_checked_key(key), ticket)
-        if first is not None:
-            report["ticket"] = first.ticket
-        try:
-            self._act(lambda: [self._report_event("tell", 0, key=key, first=first, **report)])
-        except SameReportError:
-            if key is None or self._first(key, ticket) is None:
-                raise
-
-    def _first(self, key: str, ticket: Any) -> Event | None:
-        """Return the stored report with this key, or None; raise an error if the key is of another call."""
-        found = next(iter(self._replica.store.find(key=key)), None)
-        if found and (found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket))):
-            raise UsedKeyError(
-                f"key must be new or of this report, got {shown(key)} of ticket {found.ticket}"
-            )
-        return found
+        self._act(lambda: self._report_events("tell", key=key, **report))
 
     def tell_many(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Report the feedback of several tickets at once, which is faster than several calls of `tell`.
@@ -684,13 +677,15 @@ class Campaign:
             events: list[Event] = []
             for place, report in enumerate(listed):
                 try:
-                    event = self._report_event("tell", place, **report)
-                    if any(event.ticket == other.ticket for other in events):
-                        raise ValueError(f"each ticket must be reported once, got {event.ticket} again")
+                    for event in self._report_events("tell", **report):
+                        if any(event.ticket == other.ticket for other in events):
+                            raise ValueError(f"each ticket must be reported once, got {event.ticket} again")
+                        if event.key is not None and any(event.key == other.key for other in events):
+                            raise UsedKeyError(f"each report must have its own key, got {event.key} again")
+                        events.append(event)
                 except (TypeError, ValueError) as error:
                     error.args = (f"report {place + 1}: {error}", *error.args[1:])
                     raise
-                events.append(event)
             return events
 
         self._act(made)
@@ -717,7 +712,7 @@ class Campaign:
             The request, its ticket or its number. The ticket must have been reported before.
         """
         report = {"outcomes": outcomes, "ticket": ticket, "reward": reward, "played": played, **seen}
-        self._act(lambda: [self._report_event("correct", 0, **report)])
+        self._act(lambda: self._report_events("correct", **report))
 
     def cancel(self, ticket: Request | Ticket | int) -> None:
         """Close a ticket without feedback; the policy learns nothing from it.
@@ -734,8 +729,7 @@ class Campaign:
         cmab.errors.TicketError
             If the ticket is not pending.
         """
-        event = partial(self._replica.event, "cancel", body={}, author=self._author)
-        self._act(lambda: [event(ticket=self._found(ticket)[0].ticket)])
+        self._act(lambda: [self._event("cancel", self._found(ticket)[0].ticket, {})])
 
     def undo(self) -> dict[str, Any]:
         """Undo the last tell, cancel or correction, and return its event as in `history`.
@@ -747,33 +741,41 @@ class Campaign:
         cmab.errors.NothingToUndoError
             If there is no event to undo.
         cmab.errors.NewerEventsError
-            If another process has added events since the last call of this campaign. Look at the last event
-            of `history` and call `undo` again if that is the event to undo.
+            If another process has told, cancelled, corrected or undone something since the last call of this
+            campaign. Look at the last event of `history` and call `undo` again if that is the event to undo.
         """
         replica = self._replica
         with replica.acting():
-            events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
-            undone = Rewrites.of(events).undone
-            expired = {event.number for event in events if event.body.keys() & {"expired", "withdrawn"}}
-            standing = (event for event in reversed(events) if event.number not in undone | expired)
-            target = next((event for event in standing if event.kind != "undo"), None)
-            if target is None or target.number > replica.replay.number:
-                if replica.catch_up():
-                    raise NewerEventsError(
-                        "undo must take back an event that this campaign has read, got newer events of"
-                        " another process; look at the last event of history(), and call undo() again"
-                    )
+            known = replica.replay.number
+            events = self._undoable(0, known)
+            undone = {event.body["line"] for event in events if event.kind == "undo"}
+            standing = [event for event in events if event.kind != "undo" and event.number not in undone]
+            if not standing:
                 raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
-            events = [replica.event("undo", target.ticket, {"line": target.number}, self._author)]
-            if (new := target.body.get("replaced_by")) in replica.replay.pending:
-                events.append(replica.event("cancel", new, {"withdrawn": True}, self._author, after=1))
-            expected = replica.replay.number if self._expected is None else self._expected
-            replica.write(events, expected=expected)
-            return row_of(target, replica.of.labels, True)
+            target = standing[-1]
+            while True:
+                events = [self._event("undo", target.ticket, {"line": target.number})]
+                if (new := target.body.get("replaced_by")) in replica.replay.pending:
+                    events.append(self._event("cancel", new, {"withdrawn": True}))
+                if replica.write(events, expected=self._expected):
+                    return row_of(target, replica.of.labels, True)
+                self._undoable(known, known)
+
+    def _undoable(self, after: int, known: int) -> list[Event]:
+        """Return the events after a number that count for `undo`; raise an error if some are unknown."""
+        found = list(self._replica.store.read(after, kinds=_UNDONE_BY_UNDO))
+        found = [event for event in found if not event.body.keys() & {"expired", "withdrawn"}]
+        if found and found[-1].number > known:
+            self._replica.catch_up()
+            raise NewerEventsError(
+                "undo must take back an event that this campaign has read, got newer events of another"
+                " process; look at the last event of history(), and call undo() again"
+            )
+        return found
 
     def note(self, text: str) -> None:
         """Add an event with a text for the readers of `history`; the policy learns nothing from it."""
-        self._act(lambda: [self._replica.event("note", None, {"note": text}, self._author)])
+        self._act(lambda: [self._event("note", None, {"note": text})])
 
     def forget(self, name: Hashable) -> None:
         """Erase a name from the store. The rounds remain, under a number.
@@ -791,7 +793,13 @@ class Campaign:
         ValueError
             If the campaign does not have the name.
         """
-        self._replica.forget(name, self._author)
+        replica = self._replica
+        with replica.acting():
+            replica.catch_up()
+            while bodies := replica.of.without(name, f"(forgotten {replica.replay.number + 1})"):
+                if replica.write([self._event("forget", None, {})], expected=self._expected, erased=bodies):
+                    return
+        raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
 
     def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
         """Return this campaign with another author of further events, and on the events that were read.
@@ -821,12 +829,14 @@ class Campaign:
         """Close the connections to the database; the next call opens them again."""
         self._replica.store.close()
 
+    def _event(self, kind: str, ticket: int | None, body: Body, key: str | None = None) -> Event:
+        """Return a new event, which gets its number when it is stored."""
+        return Event(1, kind, ticket, time.time(), self._author, key, body)
+
     def _act(self, made: Callable[[], list[Event]]) -> None:
         """Store the events that `made` returns for the latest state."""
         replica = self._replica
         with replica.acting():
-            if replica.is_stale:
-                replica.catch_up()
             while True:
                 try:
                     events = made()
@@ -861,76 +871,76 @@ class Campaign:
                     f"ticket must be reported, got {number}, which is pending; tell() reports it"
                 )
             return pending[number], None
-        events = [
-            event for event in replica.store.find(ticket=number) if event.number <= replica.replay.number
-        ]
-        rewrites = Rewrites.of(events)
-        standing = {event.kind: event for event in events[::-1] if event.number not in rewrites.undone}
-        if "ask" not in standing:
-            raise UnknownTicketError(
-                f"ticket must be issued by this campaign, got {number}; pending: {tuple(pending)}"
-            )
-        if "tell" in standing:
-            if kind == "cancel":
-                raise OtherReportError(f"ticket must be pending, got {number}, which was reported before")
-            told = standing["tell"]
-            return standing["ask"], rewrites.corrections.get(told.number, told)._replace(number=told.number)
-        closed = [event for event in events if event.kind == "cancel" and event.number not in rewrites.undone]
-        is_expired = all(event.body.get("expired") for event in closed)
-        if kind == "tell" and is_expired:
-            return standing["ask"], None
-        why = "has expired" if is_expired else "was cancelled"
-        raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
+        events = {e.number: e for e in replica.store.find(ticket=number) if e.number <= replica.replay.number}
+        for each in standing_of(rows_of([*events.values()], replica.of.labels)):
+            asked = events[each.asked["line"]]
+            if each.told is not None:
+                if kind == "cancel":
+                    raise OtherReportError(f"ticket must be pending, got {number}, which was reported before")
+                return asked, events[each.told["line"]]
+            is_expired = each.closed is not None and "expired" in each.closed
+            if kind == "tell" and is_expired:
+                return asked, None
+            why = "has expired" if is_expired else "was cancelled"
+            raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
+        raise UnknownTicketError(
+            f"ticket must be issued by this campaign, got {number}; pending: {tuple(pending)}"
+        )
 
-    def _report_event(
+    def _report_events(
         self,
         kind: str,
-        after: int,
         ticket: Request | Ticket | int | None = None,
         *,
         reward: float = _NONE,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
-        first: Event | None = None,
         **report: Any,
-    ) -> Event:
-        """Return the event of a valid report, of kind ``"tell"`` or ``"correct"``.
-
-        `first` is a stored report with the same key, which this one must equal, whatever was corrected since.
-        """
-        replica, of = self._replica, self._replica.of
-        asked, told = self._found(ticket, kind)
-        told = first or told
+    ) -> list[Event]:
+        """Return the event of a valid report, ``"tell"`` or ``"correct"``; none if it was sent before."""
+        of = self._replica.of
+        first = self._stored("tell", key, ticket)
+        asked, told = self._found(ticket if first is None else first.ticket, kind)
+        told = first or told  # a report with the same key must be equal, whatever was corrected since
         assert asked.ticket is not None
         others = {} if played is None else self._played_body(played, asked.body)
         of_ticket = of.ticket(asked.ticket, of.played(asked.body, others))
-        former = of.labels[asked.body["names"]].arms if of_ticket.gone else ()
-        feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward, former)
+        former = of.labels[asked.body["names"]]
+        if isinstance(report.get("outcomes"), Feedback) and former != of.labels[of.line]:
+            raise ValueError(
+                f"outcomes must be given by name, because ticket {asked.ticket} was issued with other names"
+                " or in another order, got a Feedback, which has numbers"
+            )
+        removed = former.arms if of_ticket.gone else ()
+        feedback = feedback_of(report, of_ticket, self.policy, of.arms, reward, removed)
         self._check_report(feedback, of_ticket)
         body = of.report_body(feedback) | others
         if kind == "correct":
             assert told is not None
             # A policy that cannot learn from the correction raises its error before it is stored.
             plain = feedback.plain if isinstance(feedback, CascadeFeedback) else feedback
-            self.policy.update(replica.replay.twin().state, plain, of_ticket, np.random.default_rng(0))
-            body["line"] = told.number
+            self.policy.update(self._replica.replay.twin().state, plain, of_ticket, np.random.default_rng(0))
+            body["line"] = told.body.get("line", told.number)
         elif told is not None:
-            kept = told.body
-            if kept["names"] != of.line:
-                really = of.played(asked.body, kept)
-                numbers = (
-                    {"super_arm": of.ticket(asked.ticket, kept).super_arm.tolist()} if really is kept else {}
-                )
-                kept = of.report_body(of.feedback(kept, really)) | numbers
-            if {name: value for name, value in kept.items() if name != "line"} == body:
-                raise SameReportError(
-                    f"ticket must be pending, got {asked.ticket}, which was reported with this content"
-                )
-            raise OtherReportError(
-                f"ticket must be pending, got {asked.ticket}, which was reported before with other content;"
-                " correct() replaces the report"
+            is_same = of.content(told.body, asked.body) == of.content(body, asked.body)
+            if is_same and first is not None:
+                return []
+            what = f"ticket must be pending, got {asked.ticket}, which was reported"
+            if is_same:
+                raise SameReportError(f"{what} with this content")
+            raise OtherReportError(f"{what} before with other content; correct() replaces the report")
+        return [self._event(kind, asked.ticket, body, key)]
+
+    def _stored(self, kind: str, key: str | None, ticket: Any = None) -> Event | None:
+        """Return the stored event with a key, or None; raise an error if the key is of another call."""
+        same = () if key is None else self._replica.store.find(key=_checked_key(key))
+        found = next(iter(same), None)
+        if found and (found.kind != kind or (ticket is not None and found.ticket != _number_of(ticket))):
+            raise UsedKeyError(
+                f"key must be new or of this call, got {shown(key)} of the {found.kind} of"
+                f" ticket {found.ticket}"
             )
-        return replica.event(kind, asked.ticket, body, self._author, after=after, key=key)
+        return found
 
     def _played_body(self, played: Collection[Hashable], asked: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a report that says which entries were really played."""

@@ -167,14 +167,11 @@ class Translation:
             if name == "available" or part.size <= _SMALL:
                 body[name] = array_body(part)
             else:
-                rows = self._rows_of(super_arm)
-                body[name] = array_body(part[rows]) | {"rows": rows.tolist()}
+                # Those of the base arms that a later report can need.
+                is_same = self.choices.own == self.arms.own
+                rows = super_arm if is_same else self.policy.oracle.triggered_arms(super_arm)
+                body[name] = array_body(part[rows]) | {"rows": np.asarray(rows).tolist()}
         return body
-
-    def _rows_of(self, super_arm: IntArray) -> IntArray:
-        """Return the base arms whose features a later report can need."""
-        is_same = self.choices.own == self.arms.own
-        return super_arm if is_same else np.asarray(self.policy.oracle.triggered_arms(super_arm), np.int64)
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""
@@ -217,6 +214,12 @@ class Translation:
             if part is not None and part.size:
                 body[name] = part.tolist()
         return body
+
+    def content(self, report: Body, asked: Body) -> tuple[list[int], Body]:
+        """Return the entries that were played and the contents of a report, by the numbers here."""
+        played = self.played(asked, report)
+        entries = self.ticket(0, played).super_arm.tolist()
+        return sorted(entries), self.report_body(self.feedback(report, played))
 
     def feedback(self, body: Body, asked: Body) -> Feedback:
         """Return the reported feedback, without the arms that the learner does not have.
@@ -413,42 +416,6 @@ class Replay:
         """Return what must be equal in a process that uses a snapshot."""
         labels = [archive.labels_hash(names.own) for names in (self.of.choices, self.of.arms)]
         return {"learner": archive.described(self.of.policy), "labels": labels, "versions": versions()}
-
-
-@dataclass(frozen=True)
-class Rewrites:
-    """The corrections and undos of a campaign.
-
-    Attributes
-    ----------
-    undone : frozenset of int
-        The numbers of the events that were undone.
-    corrections : dict
-        The standing correction of each corrected report, by the number of the report.
-    earliest : tuple of (int, int)
-        For each correction or undo its number, and the number of the first event that it changes.
-    """
-
-    undone: frozenset[int] = frozenset()
-    corrections: Mapping[int, Event] = field(default_factory=dict)
-    earliest: tuple[tuple[int, int], ...] = ()
-
-    @classmethod
-    def of(cls, events: Iterable[Event]) -> Rewrites:
-        """Return the rewrites among some events, in increasing order."""
-        found = {event.number: event for event in events if event.kind in ("correct", "undo")}
-        undone = frozenset(event.body["line"] for event in found.values() if event.kind == "undo")
-        standing = [e for e in found.values() if e.kind == "correct" and e.number not in undone]
-        earliest = []
-        for event in found.values():
-            line = event.body["line"]
-            target = found.get(line)
-            earliest.append((event.number, line if target is None else target.body["line"]))
-        return cls(undone, {event.body["line"]: event for event in standing}, tuple(earliest))
-
-    def allow(self, number: int) -> bool:
-        """Return whether the state after an event is still that of the events up to it."""
-        return all(first > number for at, first in self.earliest if at > number)
 
 
 # Events by name.

@@ -10,18 +10,17 @@ import json
 import logging
 import os
 import random
+import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
-
-import sqlalchemy as sql
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import NullPool
-from sqlalchemy.schema import CreateIndex, CreateTable
+from urllib.parse import urlsplit
 
 from cmab.errors import (
     DamagedStoreError,
@@ -31,72 +30,57 @@ from cmab.errors import (
 )
 from cmab.validation import shown
 
-#: The format of the tables. A campaign of a larger format is refused.
+#: The format of the tables, which the first event states. A campaign of a larger format is refused.
 FORMAT = 1
 #: The number of events that are read at once.
 _PAGE = 5_000
-#: The longest pause before a call is repeated while another process writes to SQLite, in seconds. The handler
-#: of SQLite waits up to 0.1 s, in which a fast writer starves the others.
-_BUSY = 0.004
+#: The longest pauses before a call is repeated, in seconds: while another process writes (the handler of
+#: SQLite waits up to 0.1 s, in which a fast writer starves the others), and after many lost connections.
+_BUSY, _AWAY = 0.004, 1.0
 #: The seconds after which a repeated call is worth a warning.
 _LONG = 1.0
+#: The seconds for which a server of PostgreSQL may be silent after the deadline. A statement that waits for a
+#: lock is taken back by the server itself, after one second.
+_SILENT = 1.5
 _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
-#: The classes of errors of PostgreSQL that mean a lost connection, a server that starts or stops, or another
-#: process that makes the tables at the same time.
-_AWAY = ("08", "57P", "53", "42P07", "23505")
-#: The error of a statement that waited for a lock.
-_LOCKED = "55P03"
-#: Where the names of tables are listed.
-_CATALOG = {
-    True: "sqlite_master WHERE name",
-    False: "information_schema.tables WHERE table_schema = ANY (current_schemas(false)) AND table_name",
-}
+#: The errors of PostgreSQL that mean a lost connection, a server that starts or stops, or another process
+#: that makes the tables at the same time; and that of a statement that waited for a lock.
+_LOST, _LOCKED = ("08", "57P", "53", "42P07", "23505"), "55P03"
 
 Found = TypeVar("Found")
 log = logging.getLogger("cmab.campaign")
-_schema = sql.MetaData()
-_campaigns = sql.Table(
-    "cmab_campaigns",
-    _schema,
-    sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("name", sql.Text, nullable=False, unique=True),
-    sql.Column("format", sql.Integer, nullable=False),
+#: In PostgreSQL without the last words of the first table, and with ``BYTEA`` for ``BLOB``.
+_TABLES = (
+    """
+    CREATE TABLE IF NOT EXISTS cmab_events (
+        campaign TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        ticket INTEGER,
+        at DOUBLE PRECISION NOT NULL,
+        author TEXT,
+        key TEXT,
+        body TEXT NOT NULL,
+        PRIMARY KEY (campaign, number)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS cmab_events_ticket ON cmab_events (campaign, ticket)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS cmab_events_key ON cmab_events (campaign, key) WHERE key IS NOT NULL",
+    """
+    CREATE TABLE IF NOT EXISTS cmab_snapshots (
+        campaign TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (campaign, number)
+    )
+    """,
 )
-_events = sql.Table(
-    "cmab_events",
-    _schema,
-    sql.Column("campaign", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("kind", sql.Text, nullable=False),
-    sql.Column("ticket", sql.Integer),
-    sql.Column("at", sql.Double, nullable=False),
-    sql.Column("author", sql.Text),
-    sql.Column("key", sql.Text),
-    sql.Column("body", sql.Text, nullable=False),
-    sql.Index("cmab_events_ticket", "campaign", "ticket"),
-    sqlite_with_rowid=False,
-)
-sql.Index(
-    "cmab_events_key",
-    _events.c.campaign,
-    _events.c.key,
-    unique=True,
-    sqlite_where=_events.c.key.is_not(None),
-    postgresql_where=_events.c.key.is_not(None),
-)
-_snapshots = sql.Table(
-    "cmab_snapshots",
-    _schema,
-    sql.Column("campaign", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("data", sql.LargeBinary, nullable=False),
-)
-_NAMES = [column.name for column in _events.c]
-_INTO = f"INSERT INTO cmab_events ({', '.join(_NAMES)})"
+_COLUMNS = "number, kind, ticket, at, author, key, body"
+_INTO = f"INSERT INTO cmab_events (campaign, {_COLUMNS})"
 _UNLESS = "ON CONFLICT DO NOTHING"
-_ONE = f"{_INTO} VALUES ({', '.join('?' for _ in _NAMES)}) {_UNLESS}"
-_FIND = f"SELECT {', '.join(_NAMES[1:])} FROM cmab_events WHERE campaign = ?"
-_OWN = "campaign = %(campaign)s::int"
+_ONE = f"{_INTO} VALUES (?, ?, ?, ?, ?, ?, ?, ?) {_UNLESS}"
+_FIND = f"SELECT {_COLUMNS} FROM cmab_events WHERE campaign = ?"
+_OWN = "campaign = %(campaign)s::text"
 #: PostgreSQL: insert an event after all others, unless a newer event concerns its ticket or changes others,
 #: and return the events that were not read yet. Its number and the ticket of an ask follow the last ones that
 #: the statement sees. Another statement that has seen the same ones conflicts with it, so that the condition
@@ -104,7 +88,7 @@ _OWN = "campaign = %(campaign)s::int"
 _LAST = f"""
     WITH added AS (
         {_INTO}
-        SELECT %(campaign)s::int, m.number + 1, %(kind)s, COALESCE(%(ticket)s::int, m.ticket + 1),
+        SELECT %(campaign)s::text, m.number + 1, %(kind)s, COALESCE(%(ticket)s::int, m.ticket + 1),
             %(at)s::float8, %(author)s::text, %(key)s::text, %(body)s::text
         FROM (
             SELECT (SELECT MAX(number) FROM cmab_events WHERE {_OWN}) AS number,
@@ -116,7 +100,7 @@ _LAST = f"""
         )
         {_UNLESS} RETURNING number, ticket
     )
-    SELECT {", ".join(_NAMES[1:])} FROM cmab_events WHERE {_OWN} AND number > %(number)s::int
+    SELECT {_COLUMNS} FROM cmab_events WHERE {_OWN} AND number > %(number)s::int
     UNION ALL SELECT number, NULL, ticket, NULL, NULL, NULL, NULL FROM added ORDER BY number
 """
 #: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
@@ -154,8 +138,8 @@ class Event(NamedTuple):
     body: dict[str, Any]
 
 
-def address_of(where: str | os.PathLike[str]) -> tuple[sql.URL, str]:
-    """Return the URL of the database of a campaign and the name of the campaign in it.
+def address_of(where: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the path of a SQLite file or the URL of PostgreSQL, and the name of the campaign in it.
 
     Raises
     ------
@@ -165,7 +149,6 @@ def address_of(where: str | os.PathLike[str]) -> tuple[sql.URL, str]:
     text: Any = os.fspath(where)
     if not isinstance(text, str) or not text:
         raise ValueError(f"where must be a path or a URL, got {shown(text)}")
-    text, _, name = text.partition("#") if "://" in text else (text, "", "")
     if "://" not in text:
         if Path(text).suffix not in _SQLITE_ENDINGS:
             raise ValueError(
@@ -173,25 +156,24 @@ def address_of(where: str | os.PathLike[str]) -> tuple[sql.URL, str]:
                 f" postgresql://HOST/DATABASE, got {shown(text)}"
             )
         text = f"sqlite:///{text}"
+    url, _, name = text.partition("#")
+    path = url.removeprefix("sqlite:///")
+    if path != url and path:
+        return str(Path(path).absolute()), name or "campaign"
     try:
-        url = sql.make_url(text)
-    except (ArgumentError, ValueError):
+        parts = urlsplit(url)
+        is_valid = parts.scheme == "postgresql" and parts.port != 0
+    except ValueError:  # a port that is no number
+        is_valid = False
+    if not is_valid:
         raise ValueError(
-            "where must be a valid URL such as postgresql://USER:PASSWORD@HOST/DATABASE"
-        ) from None
-    if url.get_backend_name() == "postgresql":
-        url = url.set(drivername="postgresql+psycopg")
-    elif url.get_backend_name() == "sqlite" and url.database:
-        url = url.set(database=str(Path(url.database).absolute()))
-    else:
-        raise ValueError(f"where must be a SQLite file or a PostgreSQL database, got {url!r}")
+            "where must be a SQLite file or a valid URL such as postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
     return url, name or "campaign"
 
 
 class Store:
     """The events of one campaign.
-
-    The statements of each event are those of the driver, because SQLAlchemy takes four times as long.
 
     Parameters
     ----------
@@ -199,50 +181,51 @@ class Store:
         The path or the URL, as in `Campaign`.
     timeout : float
         The number of seconds that a call waits for the database at most.
+
+    Raises
+    ------
+    ImportError
+        If `where` is in PostgreSQL, and psycopg is not installed.
     """
 
     def __init__(self, where: str | os.PathLike[str], timeout: float = 120.0) -> None:
-        self.url, self.name = address_of(where)
-        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self._target, self.name = address_of(where)
+        self.is_sqlite = "://" not in self._target
+        self._driver: ModuleType = sqlite3
+        if not self.is_sqlite:
+            try:
+                import psycopg
+            except ImportError:
+                raise ImportError('PostgreSQL needs psycopg: pip install "cmab[postgres]"') from None
+            self._driver = psycopg
         self.timeout = timeout
-        self.id: int | None = None
         #: The numbers of repeated calls and of overtaken writes, for `Campaign.health`.
         self.repeated = self.overtaken = 0
         #: The number of lost connections. A server that has stopped may have lost events that were read, but
         #: were not on the disk.
         self.breaks = 0
-        self._deadline = threading.local()
-        wait: dict[str, Any] = {"timeout": 0.0}
-        if not self.is_sqlite:  # a network that swallows packets ends the connection
-            seconds = max(2, int(min(timeout, 10.0)))
-            wait = {"connect_timeout": seconds, "tcp_user_timeout": 1000 * seconds}
-            wait |= {"keepalives_idle": seconds, "keepalives_interval": seconds, "keepalives_count": 1}
-        self._engine = sql.create_engine(
-            self.url,
-            isolation_level="AUTOCOMMIT",
-            poolclass=NullPool,
-            connect_args=wait,
-        )
-        self._error: type[Exception] = self._engine.dialect.loaded_dbapi.Error
         #: Cursors of the driver that no call uses, each of its own connection.
         self._idle: list[Any] = []
-        if self.is_sqlite:
-            sql.event.listen(self._engine, "connect", _durable)
+        self.renew_locks()
         weakref.finalize(self, _close, self._idle).atexit = False
         _stores.add(self)
+
+    def renew_locks(self) -> None:
+        """Make the locks that the users of this store share, also in a child process."""
+        self.lock, self.long_lock = threading.RLock(), threading.RLock()
+        self._deadline = threading.local()
 
     @property
     def where(self) -> str:
         """The address for messages, without the password."""
         if self.is_sqlite:
-            return str(self.url.database) + ("" if self.name == "campaign" else f"#{self.name}")
-        return f"{self.url.set(drivername='postgresql').render_as_string()}#{self.name}"
+            return self._target + ("" if self.name == "campaign" else f"#{self.name}")
+        return self.address.replace(f":{urlsplit(self._target).password}@", ":***@", 1)
 
     @property
     def address(self) -> str:
         """The address that opens the campaign again, with the password."""
-        backend = "sqlite" if self.is_sqlite else "postgresql"
-        return f"{self.url.set(drivername=backend).render_as_string(hide_password=False)}#{self.name}"
+        return f"{'sqlite:///' if self.is_sqlite else ''}{self._target}#{self.name}"
 
     def close(self) -> None:
         """Close all connections that no call uses; the next call opens one again."""
@@ -267,29 +250,32 @@ class Store:
     # Reading.
 
     def exists(self) -> bool:
-        """Return whether the campaign exists, and find its number."""
-        if self.id is None:
-            if self.is_sqlite and not _has_content(Path(str(self.url.database))):
-                return False
-            tables = f"SELECT 1 FROM {_CATALOG[self.is_sqlite]} = 'cmab_campaigns'"
-            if not self._rows(tables):
-                return False
-            found = self._rows("SELECT id, format FROM cmab_campaigns WHERE name = ?", self.name)
-            for number, written in found:
-                if written > FORMAT:
-                    raise NewerVersionError(
-                        f"{self.where} must have format {FORMAT}, got {written}, which a newer version of"
-                        " cmab wrote; update cmab"
-                    )
-                self.id = number
-        return self.id is not None
+        """Return whether the campaign exists, and can be read by this version."""
+        if self.is_sqlite and not (Path(self._target).exists() and Path(self._target).stat().st_size):
+            return False
+        table = "1 FROM sqlite_master WHERE name = 'cmab_events'"
+        if not self.is_sqlite:
+            table = "1 WHERE to_regclass('cmab_events') IS NOT NULL"
+        if not self._rows(f"SELECT {table}"):
+            return False
+        for row in self._rows(f"{_FIND} ORDER BY number LIMIT 1", self.name):
+            first = self._event(row)
+            if first.number != 1:
+                raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
+            if first.body.get("format", 0) > FORMAT:
+                raise NewerVersionError(
+                    f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
+                    " newer version; update cmab"
+                )
+            return True
+        return False
 
     def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
         """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
         marks = f" AND kind IN ({', '.join('?' for _ in kinds)})" if kinds else ""
         query = f"{_FIND} AND number > ?{marks} ORDER BY number LIMIT {_PAGE}"
         while True:
-            rows = self._rows(query, self.id, after, *kinds)
+            rows = self._rows(query, self.name, after, *kinds)
             for row in rows:
                 if not kinds and row[0] != after + 1:
                     raise DamagedStoreError(f"{self.where} must have event {after + 1}, got {row[0]} next")
@@ -301,50 +287,59 @@ class Store:
     def find(self, **values: Any) -> list[Event]:
         """Return the events with these values of columns, such as ``ticket=3``, oldest first."""
         same = "".join(f" AND {name} = ?" for name in values)
-        return list(map(self._event, self._rows(f"{_FIND}{same} ORDER BY number", self.id, *values.values())))
+        rows = self._rows(f"{_FIND}{same} ORDER BY number", self.name, *values.values())
+        return list(map(self._event, rows))
 
     def snapshots(self) -> list[int]:
         """Return the numbers of the events of the stored snapshots, the latest first."""
         query = "SELECT number FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC"
-        return [number for (number,) in self._rows(query, self.id)]
+        return [number for (number,) in self._rows(query, self.name)]
 
     def snapshot(self, number: int) -> bytes:
         """Return the snapshot after an event; it is empty if it was replaced since."""
         query = "SELECT data FROM cmab_snapshots WHERE campaign = ? AND number = ?"
-        return next((data for (data,) in self._rows(query, self.id, number)), b"")
+        return next((data for (data,) in self._rows(query, self.name, number)), b"")
 
     # Writing.
 
     def create(self, event: Event) -> None:
         """Create the campaign with its first event, unless another process does."""
+        tables: Sequence[str] = _TABLES
         if self.is_sqlite:
-            Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
-        made: list[Any] = [CreateTable(table, if_not_exists=True) for table in _schema.sorted_tables]
-        made += [CreateIndex(index, if_not_exists=True) for index in _events.indexes]
-        statements = [str(one.compile(dialect=self._engine.dialect)) for one in made]
-        insert = f"INSERT INTO cmab_campaigns (name, format) VALUES (?, ?) {_UNLESS}"
-        own = "(SELECT id FROM cmab_campaigns WHERE name = ?)"
-        first = f"{_INTO} VALUES ({own}, {', '.join('?' for _ in _NAMES[1:])}) {_UNLESS}"
+            Path(self._target).parent.mkdir(parents=True, exist_ok=True)
+        else:
+            tables = [one.replace("WITHOUT ROWID", "").replace("BLOB", "BYTEA") for one in tables]
+        self.append([event], *((one, ()) for one in tables))
 
-        def work(cursor: Any) -> None:
-            for statement in statements:
-                cursor.execute(statement)
-            values = self.name, *self._values(event)[1:]
-            self._stored(cursor, [], (insert, (self.name, FORMAT)), (first, values))
+    def append(self, events: Sequence[Event], *more: tuple[str, tuple[Any, ...]]) -> bool:
+        """Run statements, and add events with their expected, consecutive numbers: all or nothing.
 
-        self._call(work)
-
-    def append(self, events: Sequence[Event]) -> bool:
-        """Add events with their expected, consecutive numbers, all or none; return False if overtaken."""
-        is_one, breaks = len(events) == 1, self.breaks
-        given, statement = self._values(events[0]), self._marked(_ONE)
+        Returns
+        -------
+        bool
+            False if nothing was done, because the numbers or a key are not free.
+        """
+        breaks, given, statement = self.breaks, list(map(self._values, events)), self._marked(_ONE)
 
         def work(cursor: Any) -> bool:
-            if self.breaks != breaks:  # the first attempt may have stored the events, or lost those before
+            if self.breaks != breaks and events and not more:
+                # The first attempt may have stored the events, or lost those before.
                 return events[-1] in self._after(cursor, events[-1].number - 1)
-            if is_one:
-                return bool(cursor.execute(statement, given).rowcount == 1)
-            return self._stored(cursor, events)
+            if len(given) == 1 and not more:
+                return bool(cursor.execute(statement, given[0]).rowcount == 1)
+            cursor.execute("BEGIN")
+            try:
+                for other, values in more:
+                    cursor.execute(self._marked(other), values)
+                if given:
+                    cursor.executemany(statement, given)
+                is_kept = not given or bool(cursor.rowcount == len(given))
+            except BaseException:
+                with suppress(Exception):  # a lost connection has no transaction to take back
+                    cursor.execute("ROLLBACK")
+                raise
+            cursor.execute("COMMIT" if is_kept else "ROLLBACK")
+            return is_kept
 
         is_added = self._call(work)
         self.overtaken += not is_added
@@ -352,6 +347,8 @@ class Store:
 
     def add(self, event: Event, known: int) -> tuple[list[Event], Event | None]:
         """Add a report or an ask to PostgreSQL after all events, although some were not read yet.
+
+        Four writers are twice as fast as with `append`.
 
         Parameters
         ----------
@@ -367,15 +364,17 @@ class Store:
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
-        breaks = self.breaks
-        given = dict(zip(_NAMES, self._values(event), strict=True)) | {"number": known}
+        breaks, wanted = self.breaks, event._replace(number=0, ticket=0)
+        given = event._asdict() | {"campaign": self.name, "number": known, "body": _encode(event.body)}
         if event.kind == "ask":
             given["ticket"] = None
 
         def work(cursor: Any) -> tuple[list[Event], Event | None]:
             if self.breaks != breaks:  # the first attempt may have stored the event
                 newer = self._after(cursor, 0)
-                stored = next((one for one in newer if _is_same(one, event)), None)
+                # The number of an event and the ticket of an ask are those that it has got.
+                same = (one for one in newer if one._replace(number=0, ticket=0) == wanted)
+                stored = next(same, None)
                 newer = newer[known : None if stored is None else stored.number - 1]
             else:
                 rows = cursor.execute(_LAST, given).fetchall()
@@ -390,28 +389,21 @@ class Store:
         self.overtaken += stored is None
         return newer, stored
 
-    def forget(self, bodies: Mapping[int, dict[str, Any]], event: Event) -> bool:
+    def forget(self, bodies: dict[int, dict[str, Any]], event: Event) -> bool:
         """Replace the bodies of some events, and add the event that says so; return False if overtaken."""
         change = "UPDATE cmab_events SET body = ? WHERE campaign = ? AND number = ?"
-        changes = [(change, (_encode(body), self.id, number)) for number, body in bodies.items()]
-
-        def work(cursor: Any) -> bool:
-            if self.is_sqlite:
-                cursor.execute("PRAGMA secure_delete = ON").fetchall()
-            is_kept = self._stored(cursor, [event], *changes)
-            if self.is_sqlite and is_kept:  # the log of SQLite has the former name, too
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return is_kept
-
-        return self._call(work)
+        changes = ((change, (_encode(body), self.name, number)) for number, body in bodies.items())
+        is_kept = self.append([event], *changes)
+        if self.is_sqlite and is_kept:  # the log of SQLite has the former name, too
+            self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        return is_kept
 
     def keep_snapshot(self, number: int, data: bytes) -> None:
         """Store a snapshot, and drop all but this one and the one before."""
-        before = [one for one in self.snapshots() if one < number][:1] or [0]
+        before = next((one for one in self.snapshots() if one < number), 0)
         drop = "DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?"
         insert = "INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)"
-        changes = (drop, (self.id, number, *before)), (insert, (self.id, number, data))
-        self._call(lambda cursor: self._stored(cursor, [], *changes))
+        self.append([], (drop, (self.name, number, before)), (insert, (self.name, number, data)))
 
     def _marked(self, statement: str) -> str:
         """Return a statement with the marks of the driver for parameters."""
@@ -423,26 +415,10 @@ class Store:
 
     def _after(self, cursor: Any, number: int) -> list[Event]:
         query = self._marked(f"{_FIND} AND number > ? ORDER BY number")
-        return list(map(self._event, cursor.execute(query, (self.id, number)).fetchall()))
-
-    def _stored(self, cursor: Any, events: Sequence[Event], *more: tuple[str, tuple[Any, ...]]) -> bool:
-        """Insert events and run further statements in one transaction, if the numbers are free."""
-        cursor.execute("BEGIN")
-        try:
-            if events:
-                cursor.executemany(self._marked(_ONE), list(map(self._values, events)))
-            is_kept = not events or bool(cursor.rowcount == len(events))
-            for statement, given in more if is_kept else ():
-                cursor.execute(self._marked(statement), given)
-        except BaseException:
-            with suppress(Exception):  # a lost connection has no transaction to take back
-                cursor.execute("ROLLBACK")
-            raise
-        cursor.execute("COMMIT" if is_kept else "ROLLBACK")
-        return is_kept
+        return list(map(self._event, cursor.execute(query, (self.name, number)).fetchall()))
 
     def _values(self, event: Event) -> tuple[Any, ...]:
-        return (self.id, *event[:-1], _encode(event.body))
+        return (self.name, *event[:-1], _encode(event.body))
 
     def _event(self, row: Any) -> Event:
         try:
@@ -452,74 +428,98 @@ class Store:
 
     def _call(self, work: Callable[[Any], Found]) -> Found:
         """Return the result of `work` on a cursor of the driver; repeat it while the database is busy."""
-        begun, pause, is_told = time.monotonic(), 0.05, False
-        while True:
-            try:
-                with _sqlite if self.is_sqlite else nullcontext():
-                    cursor = self._cursor()
-                    try:
-                        return work(cursor)
-                    finally:
-                        self._idle.append(cursor)
-            except self._error as error:
-                at = getattr(self._deadline, "at", None) or begun + self.timeout
-                left, is_long = max(0.0, at - time.monotonic()), time.monotonic() - begun > _LONG
-                self._check_repeatable(error, left)
-                self.repeated += 1
-                if not self.is_sqlite or (is_long and not is_told):
-                    log.warning("%s: %s; the call is repeated", self.where, _reason(error))
-                    is_told = True
-                if self.is_sqlite:
-                    time.sleep(random.uniform(0.0, min(_BUSY, left)))
-                elif getattr(error, "sqlstate", None) != _LOCKED:
-                    self.close()
-                    self.breaks += 1
-                    time.sleep(min(pause, left))
-                    pause = min(2.0 * pause, 1.0)
+        begun, pause, is_told = time.monotonic(), _BUSY, False
+        with self.within(None):
+            while True:
+                try:
+                    with _sqlite if self.is_sqlite else nullcontext():
+                        cursor = self._cursor()
+                        try:
+                            return work(cursor)
+                        finally:
+                            self._idle.append(cursor)
+                except self._driver.Error as error:
+                    is_lost = self._is_lost(error)
+                    self.repeated += 1
+                    if not is_told and (is_lost or time.monotonic() - begun > _LONG):
+                        log.warning("%s: %s; the call is repeated", self.where, _reason(error))
+                        is_told = True
+                    pause = min(2.0 * pause, _AWAY) if is_lost else pause
+                    time.sleep(random.uniform(0.0, min(pause, self.left())))
 
     def _cursor(self) -> Any:
         """Return a cursor of the driver, of a new connection if none is idle."""
+        made: Any
         with suppress(IndexError):
             return self._idle.pop()
-        made: Any = self._engine.raw_connection()
-        cursor = made.driver_connection.cursor()
-        made.detach()
-        if not self.is_sqlite:
-            cursor.execute("SET lock_timeout = '1s'")  # then the deadline is checked
+        if self.is_sqlite:
+            made = sqlite3.connect(self._target, timeout=0.0, isolation_level=None, check_same_thread=False)
+            # Write ahead, wait for the disk at the end of each transaction, and erase what is deleted.
+            for option in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                made.execute(f"PRAGMA {option}")
+            return made.cursor()
+        # A network that swallows packets ends the connection, and the call is repeated with another one.
+        wait = {"connect_timeout": max(2, min(int(self.left()), 10)), "tcp_user_timeout": 10_000}
+        wait |= {"keepalives_idle": 10, "keepalives_interval": 10, "keepalives_count": 1}
+        made = _patient().connect(self._target, autocommit=True, **wait)
+        made.deadline = self._deadline
+        cursor = made.cursor()
+        cursor.execute("SET lock_timeout = '1s'")  # then the deadline is checked
         return cursor
 
-    def _check_repeatable(self, error: Any, left: float) -> None:
-        """Raise the typed error of the campaign, unless the call can be repeated."""
+    def _is_lost(self, error: Any) -> bool:
+        """Return whether the connection is lost; raise the typed error unless the call can be repeated."""
         reason = f"{self.where}: {_reason(error)}"
         code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise DamagedStoreError(f"{reason}; restore a backup") from error
-        is_busy = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _LOCKED))
-        is_away = not self.is_sqlite and (not code or code.startswith(_AWAY))
-        if is_busy and left <= 0.0:
+        is_lost = not self.is_sqlite and (not code or code.startswith(_LOST))
+        if is_lost:
+            self.close()
+            self.breaks += 1
+        is_busy, is_late = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _LOCKED)), self.left() <= 0.0
+        if is_busy and is_late:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
-        if not is_busy and (not is_away or left <= 0.0):
+        if not is_busy and (not is_lost or is_late or _is_refused(error)):
             raise StoreUnreachableError(f"{reason}; check the address, the server and its rights") from error
+        return is_lost
 
 
-def _durable(connection: Any, _: Any) -> None:
-    """Let SQLite write ahead, and wait for the disk at the end of each transaction."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+def _is_refused(error: Any) -> bool:
+    """Return whether PostgreSQL has refused a user or a database for good, and not because it is full."""
+    login = getattr(error, "pgconn", None)
+    is_full = any(words in str(error) for words in ("too many connections", "connection slots"))
+    return login is not None and (login.used_password or login.needs_password) and not is_full
+
+
+@cache
+def _patient() -> Any:
+    """Return the connection of psycopg that gives up at a deadline, also if the server is frozen."""
+    import psycopg
+
+    class Patient(psycopg.Connection[Any]):
+        deadline: threading.local
+
+        def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
+            return super().wait(until(self.deadline.at + _SILENT, gen), *args, **options)
+
+    def until(end: float, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        try:
+            wanted = next(steps)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > end:
+                    raise psycopg.OperationalError("the server does not answer")
+                wanted = steps.send(ready)
+        except StopIteration as last:
+            return last.value
+
+    return Patient
 
 
 def _close(cursors: list[Any]) -> None:
     while cursors:
         cursors.pop().connection.close()
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
-def _is_same(stored: Event, event: Event) -> bool:
-    """Return whether a stored event is this one, apart from its number and the ticket of an ask."""
-    return stored._replace(number=0, ticket=0) == event._replace(number=0, ticket=0)
 
 
 def _reason(error: Any) -> str:
@@ -540,12 +540,12 @@ def _before_fork() -> None:
 
 
 def _in_child() -> None:
-    """Begin anew in the child; the connections of other databases belong to the parent."""
+    """Begin anew in the child: the connections and the locks of other threads are those of the parent."""
     _sqlite.release()
     for store in list(_stores):
-        store._deadline = threading.local()
-        if not store.is_sqlite:
-            store._idle.clear()
+        store.renew_locks()
+        store._idle.clear()
+        store.breaks += 1
 
 
 if hasattr(os, "register_at_fork"):

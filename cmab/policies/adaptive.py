@@ -165,7 +165,8 @@ def weight_of(count, share, squares, coins, pooled):
 def boundary(s):
     """Return by how many deviations an index may exceed the mean, with `s` rounds to come per known outcome.
 
-    This is the approximation of the Gittins index by Brezzi and Lai.
+    This is the approximation of the Gittins index by Brezzi and Lai. Between s = 0.5 and 30 it is below the
+    exact index, and a rule with the exact one was not better (docs/explanation/learner.md).
     """
     if s <= 0.2:
         return math.sqrt(s / 2.0)
@@ -268,9 +269,9 @@ class AdaptiveCTS(GridPolicy):
        outcomes divided by that of a coin with the same mean, shrunk towards the value of all arms together.
        It is 1 for coins, and small for outcomes in a narrow range.
     3. It draws a mean for each arm from the Beta posterior, and moves it towards the posterior mean if it is
-       beyond the *Gittins index* of the arm, on the other side beyond the mirror image. This index is the
-       value of the arm if as many rounds are to come as have passed. So one of many arms is not preferred
-       because its draw is the largest, and exploration does not last longer than it is worth.
+       beyond a bound near the *Gittins index* of the arm, on the other side beyond the mirror image. This
+       index is the value of the arm if as many rounds are to come as have passed. So one of many arms is not
+       preferred because its draw is the largest, and exploration does not last longer than it is worth.
     4. It plays the answer of the oracle to these indices.
 
     A super arm may consist of arms unlike those that were seen. Therefore some rounds are rounds of

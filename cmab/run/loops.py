@@ -463,7 +463,9 @@ def play_compiled(
         played = min(ends[len(certificates)], played + step)
         run.play(played)
         seconds = time.perf_counter() - started
-        expected = seconds / (played - before) * (last - played)
+        this_thread.rounds_left -= played - before
+        # Replications in the same thread follow.
+        expected = seconds / (played - before) * max(last - played, this_thread.rounds_left)
         if certify is not None and played == ends[len(certificates)]:
             paid = float(run.recorded[len(certificates), 0])
             certificates.append(certify.now(policy, state, Played(told=played, total=paid, spread=None)))

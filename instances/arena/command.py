@@ -31,6 +31,7 @@ def arena(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], Ite
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the matches and the tables")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="workers, -1 for all cores (-1)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all instances (0)")
+    parser.add_argument("--replications", type=int, metavar="N", help="replications of each match (6)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the matches to this file")
     parser.add_argument("--list", action="store_true", dest="lists", help="list problems and entries only")
     return _run
@@ -69,12 +70,14 @@ def _run(options: argparse.Namespace) -> Iterator[str]:
             kinds = "" if entry.kinds is None else f" ({', '.join(sorted(entry.kinds))})"
             yield f"  {entry.name}{kinds}"
         return
-    recorded = read_matches(RECORDED) if (mine or own) and not options.seed else {}
+    is_recorded = (mine or own) and not options.seed and not options.replications
+    recorded = read_matches(RECORDED) if is_recorded else {}
     standings = run(
         problems,
         entries,
         folder=options.out,
         rng=options.seed,
+        replications=options.replications,
         n_jobs=options.jobs,
         recorded={pair: rows for pair, rows in recorded.items() if not taken & {*pair}},
     )

@@ -153,18 +153,16 @@ class Call:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RemotePlan(Plan):
     """A plan whose sets are drawn and counted by the workers of a cluster."""
 
-    call: Call | None = None
+    call: Call
 
     def no_sets(self) -> SetCollection:
-        assert self.call is not None
         return RemoteSets(self.reverse, self.keys[0], self.call)
 
     def count_hits(self, chosen: IntArray, first: int, last: int) -> tuple[int, int]:
-        assert self.call is not None
         found = self.call.results(hits, self.keys[1], first, last, chosen)
         return sum(hits for hits, _ in found), sum(arcs for _, arcs in found)
 

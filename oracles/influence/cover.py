@@ -217,12 +217,15 @@ def choose_some(
     else:
         chosen, covered = cover_and_gain(index, k, nodes, reverse.certain, per_set)
         optimum = bound_with_certain(reverse, index, k, nodes, reverse.certain, chosen, covered, log_term)
-    chosen = _fill_up(chosen, k, allowed, reverse)
-    return chosen, covered, optimum
+    others = np.where(allowed, reverse.masses, -1.0)
+    others[chosen] = -1.0
+    return np.append(chosen, first_of_largest(others, k - len(chosen))), covered, optimum
 
 
 def first_of_largest(values: FloatArray, k: int) -> IntArray:
     """Return the `k` largest entries, the largest first; ties go to the lowest number."""
+    if k == 0:
+        return np.empty(0, np.int64)
     bar = np.partition(values, -k)[-k]
     best, ties = np.flatnonzero(values > bar), np.flatnonzero(values == bar)
     best = np.concatenate((best, ties[: k - len(best)]))
@@ -250,17 +253,6 @@ def bound_with_certain(
     slope = reverse.total_weight / n_sets * steepness
     worth = bound_after(index, k, nodes, certain, slope, chosen)
     return min(float(reverse.masses.sum()), reverse.total_weight * intercept + float(worth))
-
-
-def _fill_up(chosen: IntArray, k: int, allowed: BoolArray, reverse: ReverseGraph) -> IntArray:
-    """Return `chosen` and the largest other allowed components, `k` in total."""
-    if len(chosen) == k:
-        return chosen
-    free = allowed.copy()
-    free[chosen] = False
-    others = np.flatnonzero(free)
-    largest_first = np.argsort(-reverse.masses[others], kind="stable")
-    return np.concatenate((chosen, others[largest_first[: k - len(chosen)]]))
 
 
 # The largest share of the coverage that sentinels may cost, and the number of standard deviations by which a

@@ -276,7 +276,7 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
         return graph
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise ValueError(f"graph must be a networkx graph or a DirectedGraph, got {shown(graph)}")
-    number, *both, values = ends_of(graph, probability)
+    number, *both, values, keys = ends_of(graph, probability)
     labels, ends = list(number), np.stack(both, axis=1)
     chances = None if probability is None else _probabilities(graph, probability, values)
     if not graph.is_directed():
@@ -288,16 +288,8 @@ def as_directed_graph(graph: nx.Graph[Any] | DirectedGraph, probability: str | N
     made = DirectedGraph.from_edges(
         ends[:, 0], ends[:, 1], n_nodes=len(labels), labels=labels, probabilities=chances
     )
-    if graph.is_multigraph():
-        # Parallel edges keep the keys that networkx gives them, in whatever order they are read.
-        seen: Counter[Hashable] = Counter()
-        keys, numbered = [], True
-        for u, v, key in graph.edges(keys=True):  # type: ignore[call-overload]
-            numbered = numbered and key == seen[u, v]
-            seen[u, v] += 1
-            keys += [key] if graph.is_directed() else [key, key]
-        if not numbered:
-            made._keys = keys
+    if keys is not None:
+        made._keys = keys if graph.is_directed() else [key for key in keys for _ in range(2)]
     return made
 
 

@@ -157,10 +157,18 @@ class InfluenceOracle(Oracle):
         """Return the probabilities of the edges of a path with a number of hops."""
         return probabilities
 
-    def _least_hits(self, log_choices: float) -> float:
-        """Return how many of the choosing sets the seeds must cover to reach the requested `quality`."""
+    def _plan(
+        self, reverse: ReverseGraph, log_choices: float, floor: float, greedy: float, keys: tuple[int, int]
+    ) -> Plan:
+        """Return the plan of a search among ``exp(log_choices)`` sets, the best of which reach `floor`.
+
+        `greedy` is the ratio of the greedy choice on the sets of the first key.
+        """
         # The sample sizes of Tang et al. 2018, section 4, contain the term ln C(n, k) + ln(6 / delta).
-        return hits_per_unit(self.quality) * (log_choices + math.log(1.0 / self.delta))
+        least_hits = hits_per_unit(self.quality) * (log_choices + math.log(1.0 / self.delta))
+        sizes = log_choices, floor, self.epsilon, self.delta, self.first_rr_sets, greedy
+        schedule, threads = Schedule.of(reverse.total_weight, *sizes), self.search.threads
+        return Plan(reverse, schedule, self.alpha, keys, self.max_rr_sets, threads, least_hits)
 
     def __repr__(self) -> str:
         # Omit the arguments that equal their defaults.
@@ -602,7 +610,9 @@ class InfluenceMaximization(InfluenceOracle):
             # reached.
             found = Found(largest, 1.0, by_themselves, 0.0, 0, 0, by_themselves, by_themselves)
         else:
-            plan = self._plan(reverse, k, allowed, floor, (choosing, validating))
+            # With fewer components to choose from, the ratio is higher.
+            log_choices, ratio = log_binomial(int(allowed.sum()), k), greedy_ratio(self.k)
+            plan = self._plan(reverse, log_choices, floor, ratio, (choosing, validating))
             if self.backend is None:
                 found = self._search(plan, k, allowed)
             else:
@@ -629,30 +639,6 @@ class InfluenceMaximization(InfluenceOracle):
             plan,
             lambda sets, log_term: choose_some(sets, k, allowed, log_term, least_share),
             place if may_stop else None,
-        )
-
-    def _plan(
-        self, reverse: ReverseGraph, k: int, allowed: BoolArray, floor: float, keys: tuple[int, int]
-    ) -> Plan:
-        """Return the plan of the search for `k` components, the best of which reach at least `floor`."""
-        log_choices = log_binomial(int(allowed.sum()), k)
-        schedule = Schedule.of(
-            reverse.total_weight,
-            log_choices,
-            floor,
-            self.epsilon,
-            self.delta,
-            self.first_rr_sets,
-            greedy_ratio(self.k),  # with fewer components to choose from, the ratio is higher
-        )
-        return Plan(
-            reverse,
-            schedule,
-            self.alpha,
-            keys,
-            self.max_rr_sets,
-            self.search.threads,
-            least_hits=self._least_hits(log_choices),
         )
 
     def _reverse_graph(self, probabilities: FloatArray) -> ReverseGraph:

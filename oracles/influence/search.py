@@ -182,7 +182,9 @@ class Plan:
 
     def secured(self, chosen: IntArray, hits: int, n_sets: int) -> float:
         """Return a lower confidence bound on the spread of `chosen`, given the number of hits."""
-        return secured_by(self.reverse, chosen, hits, n_sets, self.schedule.log_term)
+        reverse = self.reverse
+        drawn = lower_bound(hits, n_sets, reverse.total_weight, self.schedule.log_term)
+        return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
 
     def tested_sets(self, chosen: IntArray, covered: int, n_sets: int, goal: float) -> int:
         """Return how many sets are to test a choice from `n_sets` sets, or 0 to skip the test.
@@ -282,12 +284,6 @@ def _tested(plan: Plan, chosen: IntArray, n_sets: int, goal: float) -> tuple[int
             if plan.secured(chosen, at_best, n_sets) < goal:
                 return hits, edges, 0.0
     return hits, edges, plan.secured(chosen, hits, n_sets)
-
-
-def secured_by(reverse: ReverseGraph, chosen: IntArray, hits: int, n_sets: int, log_term: float) -> float:
-    """Return a lower confidence bound on the spread of `chosen`, given the number of hits."""
-    drawn = lower_bound(hits, n_sets, reverse.total_weight, log_term)
-    return max(float(reverse.masses[chosen].sum()), float(reverse.certain[chosen].sum()) + drawn)
 
 
 def count_hits(

@@ -267,18 +267,11 @@ def exact_threshold_activation(offsets, arms, heads, in_offsets, in_arms, means,
             return active
 
 
-class OutArcs(NamedTuple):
-    """The arcs in the order of their tails; those of node v begin at ``offsets[v]``."""
-
-    offsets: IntArray
-    heads: AnyArray
-    means: FloatArray
-
-
 @eager_kernel
 def threshold_sums(arcs, weights, seeds, key, first, last, origin):
     """Return `spread_sums` for the spreads of cascades by thresholds.
 
+    `arcs` has the offsets of the tails, and the heads and the means of the arcs in the order of their tails.
     A node becomes active if the weights of the arcs from active nodes exceed its threshold, which is a
     function of (key, cascade, node).
     """
@@ -468,11 +461,11 @@ def exact_spread(
 
 def _activation(graph: DirectedGraph, means: FloatArray, seeds: IntArray) -> FloatArray | None:
     """Return the activation probability of each node, by one enumeration of all outcomes."""
-    offsets, arms = graph.out_arcs
-    uncertain, count = uncertain_arms(offsets, arms, graph.heads, means, seeds, _MOST_UNCERTAIN)
+    out = *graph.out_arcs, graph.heads
+    uncertain, count = uncertain_arms(*out, means, seeds, _MOST_UNCERTAIN)
     if count > _MOST_UNCERTAIN:
         return None
-    activation: FloatArray = exact_activation(offsets, arms, graph.heads, means, seeds, uncertain)
+    activation: FloatArray = exact_activation(*out, means, seeds, uncertain)
     return activation
 
 
@@ -530,7 +523,7 @@ def threshold_spread(
     """Return `estimated_spread` for linear thresholds."""
     _require_memory(graph, min(threads, -(-cascades // _RANGE)))
     offsets, arms = graph.out_arcs
-    arcs = OutArcs(offsets, graph.out_heads, means[arms])
+    arcs = offsets, graph.out_heads, means[arms]
     return mean_and_error(
         cascades,
         threads,

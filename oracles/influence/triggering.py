@@ -6,11 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
-from cmab.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.compiled import kernel
 from cmab.guarantees import Smoothness
 from cmab.validation import integer, shown
@@ -23,18 +23,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class InArcs(NamedTuple):
-    """The arcs into node v are ``arms[offsets[v]:offsets[v + 1]]``; arc i comes from ``tails[i]``."""
-
-    offsets: IntArray
-    arms: AnyArray
-    tails: AnyArray
-
-
 @kernel
 def reach_back(arcs, live, owners, pool, start, stamps, stamp):
     """Fill the pool with the nodes that reach ``pool[start]`` by live arcs, until a node has an owner.
 
+    `arcs` has the offsets and the arms of the arcs into each node, and the tail of each arm.
     Return the end in the pool, whether a node with an owner was found, and the number of examined arcs.
     """
     offsets, arms, tails = arcs
@@ -113,17 +106,16 @@ def _roots(masses: FloatArray, count: int, rng: np.random.Generator) -> IntArray
     return np.minimum(np.searchsorted(shares, rng.random(count), side="right"), len(masses) - 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class WholeWorlds(ReverseGraph):
     """Sets drawn in worlds of a user-defined model; set i of a key uses world (key, i)."""
 
-    live: Live | None = None
+    live: Live
 
     def draw(self, key: int, first: int, last: int, room: Room) -> tuple[int, int, int]:
-        assert self.live is not None
         owners, ends, pool, stamps = room
         hits, examined, start = 0, 0, int(ends[0]) if len(ends) else 0
-        arcs_in = InArcs(*self.graph.in_arcs, self.graph.tails)
+        arcs_in = (*self.graph.in_arcs, self.graph.tails)
         for j in range(last - first):
             if start + self.n_components > len(pool):
                 return j, hits, examined

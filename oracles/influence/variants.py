@@ -13,24 +13,11 @@ from cmab.feedback import Feedback
 from cmab.parameters import described
 from cmab.selection import heap_drop, heap_sink, heap_up
 from cmab.validation import arm_indices, frozen, integer, real, vector
-from oracles.influence.certificate import (
-    BUDGET_RATIO,
-    Certificate,
-    Schedule,
-    greedy_ratio,
-    upper_bound,
-)
+from oracles.influence.certificate import BUDGET_RATIO, Certificate, greedy_ratio, upper_bound
 from oracles.influence.cover import take
 from oracles.influence.graph import DirectedGraph, as_directed_graph
 from oracles.influence.maximization import InfluenceMaximization, InfluenceOracle, Options
-from oracles.influence.search import (
-    OPTIONS,
-    USUAL,
-    Found,
-    Plan,
-    Search,
-    find,
-)
+from oracles.influence.search import OPTIONS, USUAL, Found, Search, find
 from oracles.influence.sets import ReverseGraph, SetCollection
 from oracles.influence.spread import node_worths
 
@@ -182,23 +169,7 @@ class BudgetedInfluence(InfluenceOracle):
             return nothing.certificate(cheapest[nothing.chosen], self.alpha, n)
         size = min(self.k, n)
         log_choices = size * (1.0 + float(np.log(n / size)))  # (e n / k)^k is at least C(n, k)
-        schedule = Schedule.of(
-            reverse.total_weight,
-            log_choices,
-            floor,
-            self.epsilon,
-            self.delta,
-            None,
-            greedy=BUDGET_RATIO,
-        )
-        plan = Plan(
-            reverse,
-            schedule,
-            self.alpha,
-            (choosing, validating),
-            self.max_rr_sets,
-            least_hits=self._least_hits(log_choices),
-        )
+        plan = self._plan(reverse, log_choices, floor, BUDGET_RATIO, (choosing, validating))
         found = find(plan, lambda sets, log_term: self._choose(sets, costs, log_term))
         return found.certificate(cheapest[found.chosen], self.alpha, n)
 

@@ -3,8 +3,8 @@
 ``learner.py FOLDER [replications]`` plays the problems of ``unusual_problems.py``, prints the table of
 horizons, and then long runs and campaigns. The matches are kept in the folder, so the same command continues
 after an interruption. Two replications take about half an hour on one processor. ``--long [runs]`` and
-``--campaigns [networks]`` print one part, and ``--cost`` the microseconds per round in the compiled loop, in
-paired runs.
+``--campaigns [networks]`` print one part, ``--cost`` the microseconds per round in the compiled loop, in
+paired runs, and ``--bound`` the exact Gittins indices beside the bounds of the rule.
 """
 
 import sys
@@ -17,6 +17,7 @@ from unusual_problems import UNUSUAL
 
 from cmab import CTS, AdaptiveCTS, simulate
 from cmab.campaign.posterior import HiddenOutcomes
+from cmab.policies.adaptive import bounded_draw
 from cmab.run.arena import FLOOR, run
 from instances import BernoulliArms, IndependentCascade, SemiBandit
 from instances.arena import ENTRIES
@@ -201,10 +202,35 @@ def cost():
         print(f"{oracle!r:40}{plain:8.2f}{own:8.2f}   ratio {np.median(spent[:, 1] / spent[:, 0]):.2f}")
 
 
+def gittins(a, b, t):
+    """Return the Gittins index of Beta(a, b) for the discount 1 - 1 / t, by dynamic programming."""
+    n, low, high = min(4000, max(8 * t, 300)), a / (a + b), 1.0
+    means = [(a + np.arange(k + 1)) / (a + b + k) for k in range(n + 1)]
+    while high - low > 1e-5:
+        known = (low + high) / 2.0  # the value of a known arm
+        worth = np.maximum(means[n], known)
+        for mean in means[n - 1 :: -1]:
+            ahead = mean * worth[1:] + (1.0 - mean) * worth[:-1]
+            worth = np.maximum(mean / t + (1.0 - 1.0 / t) * ahead, known)
+        low, high = (known, high) if worth[0] > known else (low, known)
+    return low
+
+
+def bounds():
+    """Print the index and the bound of some posteriors, and their distance in deviations of the posterior."""
+    for a, b in ((1, 1), (2, 4), (4, 2), (10, 40), (20, 20), (54, 28), (100, 100)):
+        for t in (100, 1_000, 10_000, 30_000):
+            exact, bound = gittins(a, b, t), bounded_draw(a, b, t / (a + b + 1), 1.0 - 1e-9)
+            deviation = (a * b / (a + b + 1)) ** 0.5 / (a + b)
+            print(f"Beta({a}, {b}), t = {t}: {exact:.4f} {bound:.4f} {(bound - exact) / deviation:.2f}")
+
+
 if __name__ == "__main__":
     number = int(sys.argv[2]) if len(sys.argv) > 2 else None
     if sys.argv[1] == "--cost":
         cost()
+    elif sys.argv[1] == "--bound":
+        bounds()
     elif sys.argv[1] == "--long":
         long_runs(number or 200)
     elif sys.argv[1] == "--campaigns":

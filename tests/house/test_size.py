@@ -5,10 +5,10 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (34_000, 109),
-    "oracles": (13_520, 36),
+    "cmab": (33_920, 109),
+    "oracles": (13_460, 36),
     "instances": (5_680, 27),
-    "tests": (24_650, 163),
+    "tests": (24_715, 163),
 }
 
 #: Words of the Markdown pages at most.

@@ -36,20 +36,8 @@ class Server:
             found = pwd.getpwnam(user)
             os.chown(self.folder, found.pw_uid, found.pw_gid)
             self.own = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
-        command = [
-            "initdb",
-            "-D",
-            self.data,
-            "-U",
-            "cmab",
-            "-A",
-            "trust",
-            "--no-sync",
-            "--locale=C",
-            "-E",
-            "UTF8",
-        ]
-        command[0] = self.programs / command[0]
+        command = [self.programs / "initdb", "-D", self.data, "-U", "cmab", "-A", "trust", "-E", "UTF8"]
+        command += ["--no-sync", "--locale=C"]
         subprocess.run(command, check=True, capture_output=True, cwd=self.folder, **self.own)
 
     @property

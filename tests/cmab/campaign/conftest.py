@@ -8,15 +8,25 @@ import pytest
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(scope="session")
-def server():
-    """A PostgreSQL server of this test session."""
+def start():
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     if postgres_server.programs() is None:
         pytest.skip("no PostgreSQL server: install the package postgresql")
     own = postgres_server.Server().start()
     yield own
     own.remove()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server of this test session."""
+    yield from start()
+
+
+@pytest.fixture
+def own_server():
+    """A PostgreSQL server of one test, which may stop it."""
+    yield from start()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from cmab import (
     LUCB1,
     Campaign,
     Context,
+    Feedback,
     IndexPolicy,
     LinearOracle,
     ModelPolicy,
@@ -127,6 +128,19 @@ def test_a_report_of_others_is_as_if_they_had_been_asked(path, tmp_path):
     assert campaign(path, NAMES[::-1]).state.counts.tolist() == [1, 0, 1, 0, 0]
 
 
+def test_a_feedback_has_the_numbers_of_the_request(path):
+    running = campaign(path)
+    first, second = running.ask_many(2)
+    turned = campaign(path, NAMES[::-1])
+    with pytest.raises(ValueError, match="must be given by name, because ticket 0 was issued with other"):
+        turned.tell(Feedback(first.ticket, [1.0, 0.0]), 0)
+    running.tell(Feedback(first.ticket, [1.0, 0.0]), 0)
+    turned.tell(dict.fromkeys(second.names, 0.0), 1)
+    assert running.state.counts.sum() == 4
+    same_names = turned.ask()
+    turned.tell(Feedback(same_names.ticket, [1.0, 0.0]), same_names)
+
+
 def test_undo_takes_back_what_was_seen_only(path):
     one, other = campaign(path), campaign(path)
     request = one.ask()
@@ -138,6 +152,12 @@ def test_undo_takes_back_what_was_seen_only(path):
     assert one.undo()["event"] == "tell"
     with pytest.raises(NothingToUndoError):
         one.undo()
+    one.tell({}, request)
+    assert other.pending == ()
+    campaign(path).ask()
+    assert other.undo()["event"] == "tell"
+    assert one.pending == (0, 1)
+    one.cancel(1)
     one.cancel(request)
     assert other.pending == ()
     assert other.undo()["event"] == "cancel"

@@ -6,24 +6,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from cmab import (
-    CTS,
-    CUCB,
-    AdaptiveCTS,
-    Campaign,
-    HierarchicalCTS,
-)
+from cmab import CTS, CUCB, AdaptiveCTS, Campaign, HierarchicalCTS
 from cmab.campaign.posterior import HiddenOutcomes
 from oracles import DegreeHeuristic
 
 FRIENDS = nx.DiGraph([("ann", "bob"), ("ann", "cy"), ("bob", "dan"), ("cy", "dan"), ("dan", "eve")])
 TIES = list(FRIENDS.edges)
 LEARNERS = [CTS, *(pytest.param(one, marks=pytest.mark.slow) for one in (AdaptiveCTS, HierarchicalCTS))]
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "campaign.db"
 
 
 def oracle(graph=FRIENDS, k=1):

@@ -8,7 +8,6 @@ import threading
 import time
 
 import contended_campaigns
-import postgres_server
 import pytest
 
 from cmab import CUCB, Campaign, errors, read_campaign
@@ -50,6 +49,9 @@ def test_the_same_key_gives_the_same_answer(where):
     request = running.ask(key="visit 1")
     assert other.ask(key="visit 1").names == request.names
     assert other.ask(key="visit 2").number == 1
+    several = running.ask_many(3, key="visits")
+    again = [campaign(where).ask_many(2, key="visits"), [running.ask(key="visits")]]
+    assert [[one.number for one in each] for each in (several, *again)] == [[2, 3, 4], [2, 3, 4], [2]]
     running.tell({0: 1.0}, 0, key="report 1")
     other.tell({0: 1.0}, 0, key="report 1")
     running.correct({0: 0.0}, 0)
@@ -58,10 +60,16 @@ def test_the_same_key_gives_the_same_answer(where):
     assert running.state.counts.tolist() == other.state.counts.tolist() == [1, 0, 0, 0, 0]
     with pytest.raises(errors.UsedKeyError, match="of ticket 0"):
         other.tell({0: 1.0}, 1, key="report 1")
-    with pytest.raises(errors.UsedKeyError, match="the key of a report"):
+    with pytest.raises(errors.UsedKeyError, match="of the tell of ticket 0"):
         other.ask(key="report 1")
     with pytest.raises(errors.OtherReportError):
         other.tell({0: 0.0}, 0, key="report 1")
+    reports = [{"ticket": one, "outcomes": {0: 1.0}, "key": f"of {one}"} for one in (2, 3)]
+    running.tell_many(reports)
+    other.tell_many(reports)
+    assert other.state.counts[0] == 3
+    with pytest.raises(errors.UsedKeyError, match="report 2: each report must have its own key"):
+        other.tell_many([{"ticket": one, "outcomes": {}, "key": "same"} for one in (1, 4)])
     for key in ("", "a\0b"):
         with pytest.raises(ValueError, match="key must be a string"):
             other.ask(key=key)
@@ -92,7 +100,7 @@ def test_a_damaged_store_is_refused(tmp_path):
         "DELETE FROM cmab_events WHERE number = 2": "must have event 2, got 3 next",
         "DELETE FROM cmab_events WHERE number = 1": "must have event 1",
         "UPDATE cmab_events SET body = '{' WHERE number = 2": "event 2 must have a body in JSON",
-        "UPDATE cmab_campaigns SET format = 99": "a newer version of cmab wrote; update cmab",
+        "UPDATE cmab_events SET body = '{\"format\": 9}' WHERE number = 1": "newer version; update cmab",
     }
     for number, (statement, wanted) in enumerate(statements.items()):
         copied = tmp_path / f"{number}.db"
@@ -227,42 +235,61 @@ def test_processes_that_are_killed_lose_and_double_nothing(where, batch, tmp_pat
 
 @pytest.mark.slow
 def test_the_timeout_holds_while_another_program_locks_the_table(server):
+    import psycopg
+
     running = campaign(server.url("locked"))
-    connection = running._replica.store._engine.connect()
-    with connection.execution_options(isolation_level="READ COMMITTED") as other:
-        other.exec_driver_sql("LOCK TABLE cmab_events IN EXCLUSIVE MODE")
+    with psycopg.connect(server.url().rstrip("#")) as other:
+        other.execute("LOCK TABLE cmab_events IN EXCLUSIVE MODE")
         with pytest.raises(errors.StoreTimeoutError, match="repeat the call later"), running.within(0.1):
             running.ask()
     assert running.ask().number == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["SIGQUIT", "SIGINT"])
-def test_writers_go_on_after_the_server_was_restarted(how, tmp_path):
-    pytest.importorskip("psycopg")
-    if postgres_server.programs() is None:
-        pytest.skip("no PostgreSQL server: install the package postgresql")
-    own = postgres_server.Server().start()
+def test_the_timeout_holds_while_the_server_is_frozen(own_server):
+    running = campaign(own_server.url())
+    (process,) = running._replica.store._rows("SELECT pg_backend_pid()")[0]
+    os.kill(process, signal.SIGSTOP)
     try:
-
-        def restart():
-            own.stop(getattr(signal, how))
-            own.start()
-
-        contended_campaigns.contend(own.url("all"), 300, tmp_path, restart=restart)
-        assert contended_campaigns.check(own.url("all"), tmp_path)[0] >= 300
-        own.stop()
-        with pytest.raises(errors.StoreUnreachableError, match="check the address"):
-            campaign(own.url("all"), timeout=0.5)
-        found = []
-        # The server ends with the thread that starts it, so another thread waits for it.
-        thread = threading.Thread(
-            target=lambda: found.append(Campaign(contended_campaigns.learner(), own.url("all")).n_events)
-        )
-        thread.start()
-        time.sleep(0.5)
-        own.start()
-        thread.join()
-        assert found[0] >= 300
+        with pytest.raises(errors.StoreUnreachableError, match="does not answer"), running.within(0.1):
+            running.ask()
     finally:
-        own.remove()
+        os.kill(process, signal.SIGCONT)
+    assert running.ask(key="again").number == running.n_events - 2
+
+
+@pytest.mark.slow
+def test_a_wrong_password_is_refused_at_once(own_server):
+    campaign(own_server.url()).close()
+    own_server.data.joinpath("pg_hba.conf").write_text("local all all scram-sha-256\n")
+    own_server.stop(signal.SIGINT)
+    own_server.start()
+    for login in ("cmab", "cmab:wrong"):
+        with pytest.raises(errors.StoreUnreachableError, match="password"):
+            campaign(own_server.url().replace("cmab@", f"{login}@"), timeout=1e9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["SIGQUIT", "SIGINT"])
+def test_writers_go_on_after_the_server_was_restarted(how, own_server, tmp_path):
+    own = own_server
+
+    def restart():
+        own.stop(getattr(signal, how))
+        own.start()
+
+    contended_campaigns.contend(own.url("all"), 300, tmp_path, restart=restart)
+    assert contended_campaigns.check(own.url("all"), tmp_path)[0] >= 300
+    own.stop()
+    with pytest.raises(errors.StoreUnreachableError, match="check the address"):
+        campaign(own.url("all"), timeout=0.5)
+    found = []
+    # The server ends with the thread that starts it, so another thread waits for it.
+    thread = threading.Thread(
+        target=lambda: found.append(Campaign(contended_campaigns.learner(), own.url("all")).n_events)
+    )
+    thread.start()
+    time.sleep(0.5)
+    own.start()
+    thread.join()
+    assert found[0] >= 300

@@ -254,6 +254,11 @@ def test_the_command_prints_the_place_of_a_policy(tmp_path, monkeypatch, capsys)
     told = capsys.readouterr().out
     assert re.search(r"Mine has place \d+ of \d+ on the open problems", told)
     assert {path.name for path in (tmp_path / "found").iterdir()} == {"arena.sqlite", "scores.csv"}
+    few = ["--only", "Greedy", "--replications", "2", "--record", "few.json.gz"]
+    assert main(["arena", *only, *few]) == 0
+    assert {pair: len(rows) for pair, rows in read_matches("few.json.gz").items()} == {
+        ("late arms, 5 of 30", "Greedy"): 2
+    }
     assert main(["arena", "--policy", "shop:Yours", *only]) == 1
     assert "has no Yours" in capsys.readouterr().err
     assert main(["arena", "--only", "CTSS"]) == 1
