@@ -210,11 +210,7 @@ def history_of(folder: CampaignFolder) -> list[Row]:
 
 
 def words_of(event: dict[str, Any]) -> str:
-<<<<<<< HEAD
     """Return the effect of an event as a participle, such as reported."""
-=======
-    """Return the action of an event, as a participle."""
->>>>>>> main
     if event.keys() & {"replaced_by", "expired"}:
         return "chosen again" if "replaced_by" in event else "expired"
     return "left out" if is_left_out(event) else WORDS.get(event["event"], event["event"])
