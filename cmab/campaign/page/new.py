@@ -14,9 +14,7 @@ from starlette.responses import Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
 from cmab.campaign.page.store import check_title, check_unpacked, file_name
-from cmab.campaign.page.web import File, shown_error
-from cmab.feedback import Context
-from cmab.validation import shown
+from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
 _COLUMNS = ("from_column", "to_column", "weight_column")

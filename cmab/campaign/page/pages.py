@@ -14,11 +14,9 @@ from cmab.campaign.page import views
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import DAMAGED, Opened, check_title
-from cmab.campaign.page.web import acted
+from cmab.campaign.page.web import Context, acted, shown
 from cmab.campaign.progress import TABLES, exported, history_of, last_action, outcome_in_words, when, words_of
 from cmab.campaign.reports import Report, Round, entries_in, report_of
-from cmab.feedback import Context
-from cmab.validation import shown
 
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
