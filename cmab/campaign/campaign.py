@@ -508,7 +508,7 @@ class Campaign:
             context = only(context, entries, len(replica.of.choices.own))
         if found := self._answer(key):
             return found
-        replay = replica.current() if replica.is_contended else replica.known()
+        replay = replica.current() if replica.contended else replica.known()
         choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
         for attempt in itertools.count(1):
             with replica.acting():
@@ -523,14 +523,12 @@ class Campaign:
 
     def _answer(self, key: str | None) -> list[Request]:
         """Return the requests of a former call with this key, if there was one."""
-        replica = self._replica
-        for first in () if key is None else replica.store.find(key=_checked_key(key)):
-            if first.kind != "ask":
-                raise UsedKeyError(f"key must be of a request, got {shown(key)}, the key of a report")
-            replica.current()  # the names may be those of a new description
-            events = itertools.islice(replica.store.read(first.number), first.body.get("n", 1) - 1)
-            return [self._request(event) for event in (first, *events)]
-        return []
+        first = self._stored("ask", key)
+        if first is None:
+            return []
+        others = self._replica.store.read(first.number)
+        events = first, *itertools.islice(others, first.body.get("n", 1) - 1)
+        return [self._request(event) for event in events]
 
     def _own_choice(self, names: Collection[Hashable]) -> list[Any]:
         """Return the super arm of names that the user has chosen, as `_chosen` does."""
@@ -900,7 +898,7 @@ class Campaign:
     ) -> list[Event]:
         """Return the event of a valid report, ``"tell"`` or ``"correct"``; none if it was sent before."""
         of = self._replica.of
-        first = None if key is None else self._first(_checked_key(key), ticket)
+        first = self._stored("tell", key, ticket)
         asked, told = self._found(ticket if first is None else first.ticket, kind)
         told = first or told  # a report with the same key must be equal, whatever was corrected since
         assert asked.ticket is not None
@@ -932,13 +930,17 @@ class Campaign:
             raise OtherReportError(f"{what} before with other content; correct() replaces the report")
         return [self._event(kind, asked.ticket, body, key)]
 
-    def _first(self, key: str, ticket: Any) -> Event | None:
-        """Return the stored report with this key, or None; raise an error if the key is of another call."""
-        found = next(iter(self._replica.store.find(key=key)), None)
-        if found and (found.kind != "tell" or (ticket is not None and found.ticket != _number_of(ticket))):
+    def _stored(self, kind: str, key: str | None, ticket: Any = None) -> Event | None:
+        """Return the stored event with a key, or None; raise an error if the key is of another call."""
+        same = () if key is None else self._replica.store.find(key=_checked_key(key))
+        found = next(iter(same), None)
+        if found and (found.kind != kind or (ticket is not None and found.ticket != _number_of(ticket))):
             raise UsedKeyError(
-                f"key must be new or of this report, got {shown(key)} of ticket {found.ticket}"
+                f"key must be new or of this call, got {shown(key)} of the {found.kind} of"
+                f" ticket {found.ticket}"
             )
+        if found:
+            self._replica.current()  # another process may have stored it, with the names of a new description
         return found
 
     def _played_body(self, played: Collection[Hashable], asked: dict[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,6 @@ def _options_of_new(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--largest", type=float, default=1.0, metavar="X", help="largest result of an item (1)")
     verb.add_argument("--title", metavar="TEXT", help="title (default: the name of the folder)")
-    verb.add_argument("--events", metavar="PLACE", help="file or database of the events")
     verb.add_argument("--seed", type=int, metavar="N", help="seed of the random numbers")
 
 
@@ -88,7 +87,6 @@ def _new(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import size_in_words
 
     given: Path = options.network or options.names
-    more = {"events": options.events} if options.events else {}
     made = Options(
         title=options.title or title_of(options.folder),
         network=options.network and options.network.name,
@@ -97,7 +95,6 @@ def _new(options: argparse.Namespace) -> Lines:
         largest=options.largest,
         seed=options.seed,
         **{name: getattr(options, name) for name in Options.of_network()},
-        **more,
     )
     folder = create_folder(options.folder, made, {given.name: given.read_bytes()}, author=_author(options))
     yield from folder.problem.told
@@ -115,8 +112,8 @@ def _ask(options: argparse.Namespace) -> Lines:
     folder = _folder(options)
     of = folder.ask(options.without, instead_of=options.instead_of)
     yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
-    for reason in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
-        yield f"  {reason.name}: {reason.in_words(is_network=folder.is_network)}"
+    for row in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
+        yield f"  {row['name']}: {'best so far' if row['is_best'] else 'explored, to learn more'}"
 
 
 def _options_of_tell(verb: argparse.ArgumentParser) -> None:
@@ -210,7 +207,7 @@ def _show(options: argparse.Namespace) -> Lines:
 def _options_of_export(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--table",
-        choices=("rounds", "people", "estimates", "history"),
+        choices=("rounds", "people", "history"),
         default="rounds",
         help="the table (default: rounds)",
     )

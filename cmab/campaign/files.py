@@ -283,8 +283,8 @@ def number_in(text: str) -> float:
     return found
 
 
-#: The file of the options in the folder of a campaign.
-FILE = "campaign.toml"
+#: The files of the options and of the events in the folder of a campaign.
+FILE, EVENTS = "campaign.toml", "events.sqlite"
 _HEAD = "# The options of this campaign. Other files are named relative to this folder.\n"
 
 
@@ -312,8 +312,6 @@ class Options:
         Notes for people.
     ties : tuple of tuple of str
         Ties that the file of the network does not have, each with two names.
-    events : str
-        The file or the database of the events.
     seed : int, optional
         The seed of the random numbers.
 
@@ -341,14 +339,13 @@ class Options:
     largest: float = 1.0
     notes: str = ""
     ties: tuple[tuple[str, str], ...] = ()
-    events: str = "events.sqlite"
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("title", "network", "names", "events"):
+        for name in ("title", "network", "names"):
             value = getattr(self, name)
             is_text = isinstance(value, str) and value.strip() != ""
-            if not (is_text or (value is None and name not in ("title", "events"))):
+            if not (is_text or (value is None and name != "title")):
                 raise ValueError(f"{name} must be a text, got {shown(value)}")
         if (self.network is None) == (self.names is None):
             raise ValueError("a campaign must have either a network or a list of names, got both or neither")
@@ -410,9 +407,8 @@ def written(options: Options) -> str:
     lines = [_HEAD]
     for field in fields(options):
         value = getattr(options, field.name)
-        if value is None or value == () or (field.name != "events" and value == field.default):
-            continue
-        lines.append(f"{field.name} = {_toml(value)}\n")
+        if value not in (None, (), field.default):
+            lines.append(f"{field.name} = {_toml(value)}\n")
     return "".join(lines)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from cmab import Campaign
 from cmab.campaign.files import (
+    EVENTS,
     FILE,
     Options,
     Problem,
@@ -85,8 +86,8 @@ class CampaignFolder:
             )
         self.options = options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, options) if problem is None else problem
-        where = options.events if "://" in options.events else self.path / options.events
-        if problem is None and isinstance(where, Path) and not (where.is_file() and where.stat().st_size):
+        where = self.path / EVENTS
+        if problem is None and not (where.is_file() and where.stat().st_size):
             raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
         try:
             self.campaign = Campaign(
@@ -384,9 +385,9 @@ def create_folder(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
     for name in files:
-        if Path(name).name != name or name.startswith(".") or name in (FILE, options.events):
+        if Path(name).name != name or name.startswith(".") or name in (FILE, EVENTS):
             raise ValueError(
-                f"the file must have a plain name that differs from {FILE} and {options.events}, got"
+                f"the file must have a plain name that differs from {FILE} and {EVENTS}, got"
                 f" {shown(name)}; rename it"
             )
     folder.parent.mkdir(parents=True, exist_ok=True)

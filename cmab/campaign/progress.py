@@ -7,9 +7,8 @@ import io
 import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,6 @@ from cmab.campaign.posterior import Beliefs
 from cmab.campaign.reports import Round, is_left_out, not_new, steps_in
 from cmab.offline.log import written
 
-#: The level of all intervals.
-LEVEL = 0.9
 #: The number of posterior draws for a contribution in a network, and in a large one.
 _DRAWS, _FEW_DRAWS, _LARGE = 40, 12, 100_000
 _CASCADES = 100
@@ -35,77 +32,14 @@ Row = dict[str, Any]
 # The reasons for a choice
 
 
-@dataclass(frozen=True)
-class Reason:
-    """The reason for one name of a choice.
-
-    Attributes
-    ----------
-    name : hashable
-        The name.
-    mean : float
-        The estimated contribution. In a network, this is the number of people, including this person, that
-        join because this person is asked, too.
-    kind : {"known", "explored"}
-        Whether the name is also in the best choice by the present estimates.
-    asked : int
-        In how many reported rounds the person was asked, or the item was chosen, before.
-    missed : tuple of int
-        The reported rounds for which the person was chosen, but did not come or was not asked.
-    waiting : int
-        The number of another round with the name that waits for its report; 0 without one.
-    is_first : bool
-        Whether there was no report yet.
-    is_new_only : bool
-        Whether only people count who join for the first time.
-    """
-
-    name: Hashable
-    mean: float
-    kind: Literal["known", "explored"]
-    asked: int
-    missed: tuple[int, ...] = ()
-    waiting: int = 0
-    is_first: bool = False
-    is_new_only: bool = False
-
-    def in_words(self, *, is_network: bool) -> str:
-        """Return the reason as sentences."""
-        verb, times = (
-            "asked" if is_network else "chosen",
-            "once" if self.asked == 1 else f"{self.asked} times",
-        )
-        told = [f"{times} before"] if self.asked else []
-        told += [f"in round {self.waiting}, which waits for its report"] if self.waiting else []
-        before = f"{verb.capitalize()} {' and '.join(told)}" if told else f"Never {verb} before"
-        if self.missed:
-            rounds = " and ".join(map(str, self.missed[-3:]))
-            missed = f"chosen in round {rounds}, but did not come or was not asked"
-            before = f"{before}, {missed}" if told else missed.capitalize()
-        if self.is_first:
-            source = "by the shape of the network" if is_network else "before the first report"
-            why = "chosen to learn more, because there is no report yet"
-            return f"{before}; {f'among the best {source}' if self.kind == 'known' else why}."
-        mean = f"{self.mean:.1f}"
-        effect = f"The mean result is about {self.mean:.2f}."
-        if is_network:
-            people = "person" if mean == "1.0" else "people"
-            new = (
-                f"who join{'s' * (people == 'person')} for the first time"
-                if self.is_new_only
-                else "to the round"
-            )
-            effect = f"Adds about {mean} {people} {new}, {self.name} included."
-        why = "among the best by all reports so far"
-        if self.kind == "explored" and self.asked >= 2:
-            why = "chosen again to learn more, because the best choice is not certain yet"
-        elif self.kind == "explored":
-            why = "chosen to learn more, because the best could be among the less known"
-        return f"{effect} {before}; {why}."
-
-
-def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Reason]:
+def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Row]:
     """Return the reason for each name of a round.
+
+    A row has the ``name``; its ``mean`` contribution, which is in a network the number of people, including
+    this person, that join because this person is asked, too; whether the name ``is_best``, as it is also in
+    the best choice by the present estimates; in how many reported rounds it was ``asked`` or chosen; the
+    rounds ``missed``, for which the person was chosen, but did not come or was not asked; the number of
+    another round that is ``waiting`` with the name, or 0; and ``is_first``, if there is no report yet.
 
     Parameters
     ----------
@@ -126,23 +60,22 @@ def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[
     before = not_new(earlier, but=of) if of.is_new_only else set()
     oracle = problem.oracle_without(before)
     best: set[int] = set()
-    # A name stays known good if others are left out, one after the other.
+    # A name stays the best so far if others are left out, one after the other.
     for gone in dict.fromkeys([(), *((name,) for name in of.left_out[:5]), of.left_out]):
         out = before.union(gone).difference(names)
         flags = np.array([label not in out for label in number])
         best.update(oracle.solve_within(beliefs.means, flags, rng).tolist())
     means = beliefs.means[chosen] if problem.graph is None else _contributions(oracle, beliefs, chosen, rng)
     return [
-        Reason(
-            name,
-            mean,
-            "known" if of.is_best or number[name] in best else "explored",
-            sum(name in each.names for each in told),
-            tuple(each.number for each in told if name in each.planned and name not in each.names),
-            max((each.number for each in waiting if name in each.names), default=0),
-            not told,
-            of.is_new_only,
-        )
+        {
+            "name": name,
+            "mean": mean,
+            "is_best": of.is_best or number[name] in best,
+            "asked": sum(name in each.names for each in told),
+            "missed": [each.number for each in told if name in each.planned and name not in each.names],
+            "waiting": max((each.number for each in waiting if name in each.names), default=0),
+            "is_first": not told,
+        }
         for name, mean in zip(names, means.tolist(), strict=True)
     ]
 
@@ -164,7 +97,7 @@ def _contributions(oracle: Any, beliefs: Beliefs, chosen: IntArray, rng: np.rand
 # Tables
 
 
-def by_name(folder: CampaignFolder, most: int = 100) -> list[Row]:
+def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
     """Return a row for each name that was chosen in a reported round, with the best estimate first.
 
     ``brings`` is an estimate of the model. In a network: how many people join, with the person, if only this
@@ -244,23 +177,6 @@ def _people(folder: CampaignFolder) -> list[Row]:
     ]
 
 
-def _estimates(folder: CampaignFolder) -> list[Row]:
-    beliefs = folder.campaign.beliefs()
-    columns = beliefs.means, *beliefs.intervals(LEVEL), beliefs.counts
-    numbers = np.round(np.stack(columns), 6).T.tolist()
-    return [
-        _named(label, folder.is_network)
-        | dict(zip(("estimate", "low", "high", "observed"), row, strict=True))
-        for label, row in zip(folder.problem.oracle._arm_labels(), numbers, strict=True)
-    ]
-
-
-def _named(label: Hashable, is_network: bool) -> Row:
-    if is_network and isinstance(label, tuple):
-        return {"from": str(label[0]), "to": str(label[1])}
-    return {"name": str(label)}
-
-
 def history_of(folder: CampaignFolder) -> list[Row]:
     """Return the events in words, oldest first. A choice in place of another one is one row."""
     events = folder.history()
@@ -294,7 +210,7 @@ def history_of(folder: CampaignFolder) -> list[Row]:
 
 
 def words_of(event: dict[str, Any]) -> str:
-    """Return the action of an event, as a participle."""
+    """Return the effect of an event as a participle, such as reported."""
     if event.keys() & {"replaced_by", "expired"}:
         return "chosen again" if "replaced_by" in event else "expired"
     return "left out" if is_left_out(event) else WORDS.get(event["event"], event["event"])
@@ -354,7 +270,6 @@ WORDS = {
 TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
     "rounds": _rounds,
     "people": _people,
-    "estimates": _estimates,
     "history": _history,
 }
 #: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.

@@ -167,14 +167,11 @@ class Translation:
             if name == "available" or part.size <= _SMALL:
                 body[name] = array_body(part)
             else:
-                rows = self._rows_of(super_arm)
-                body[name] = array_body(part[rows]) | {"rows": rows.tolist()}
+                # Those of the base arms that a later report can need.
+                is_same = self.choices.own == self.arms.own
+                rows = super_arm if is_same else self.policy.oracle.triggered_arms(super_arm)
+                body[name] = array_body(part[rows]) | {"rows": np.asarray(rows).tolist()}
         return body
-
-    def _rows_of(self, super_arm: IntArray) -> IntArray:
-        """Return the base arms whose features a later report can need."""
-        is_same = self.choices.own == self.arms.own
-        return super_arm if is_same else np.asarray(self.policy.oracle.triggered_arms(super_arm), np.int64)
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -46,17 +45,12 @@ class Replica:
         self.of = Translation(policy)
         #: The description of the learner. Its names are checked before anything is stored.
         self.described = self.of.description()
-        #: How many writes of this process without another one in between show that it is alone.
-        self._contended = 0
+        #: How many more writes without one of another process in between show that this process is alone.
+        self.contended = 0
         self.error: str | None = None
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
         self.replay: Replay
-
-    def create(self, beginning: Body, author: str | None) -> None:
-        """Create the campaign, unless another process does."""
-        body = self.described | beginning
-        self.store.create(Event(1, "campaign", None, time.time(), author, None, body))
 
     @contextmanager
     def acting(self) -> Iterator[None]:
@@ -72,11 +66,6 @@ class Replica:
                 yield
             finally:
                 self.store.lock.release()
-
-    @property
-    def is_contended(self) -> bool:
-        """Whether other processes write as well, so that they may have written since the last reading."""
-        return self._contended > 0
 
     def known(self) -> Replay:
         """Return the state that this process knows."""
@@ -128,13 +117,13 @@ class Replica:
         is_plain = all(event.kind in _PLAIN for event in events)
         after = self._after(self.replay, events) if is_plain and expected in (None, known) else None
         is_single = len(events) == 1 and events[0].kind in ("ask", "tell") and not self.store.is_sqlite
-        if self._contended and expected is None and is_single:
+        if self.contended and expected is None and is_single:
             newer, added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
         elif expected in (None, known):
             is_added = self.store.forget(erased, events[0]) if erased else self.store.append(events)
             stored = events if is_added else []
-        self._contended = _WARY if newer or not stored else max(0, self._contended - 1)
+        self.contended = _WARY if newer or not stored else max(0, self.contended - 1)
         if not stored:
             self.catch_up()
             if expected is not None and self.replay.number != expected:

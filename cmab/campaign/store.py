@@ -251,7 +251,7 @@ class Store:
 
     def exists(self) -> bool:
         """Return whether the campaign exists, and can be read by this version."""
-        if self.is_sqlite and not _has_content(Path(self._target)):
+        if self.is_sqlite and not (Path(self._target).exists() and Path(self._target).stat().st_size):
             return False
         table = "1 FROM sqlite_master WHERE name = 'cmab_events'"
         if not self.is_sqlite:
@@ -364,7 +364,7 @@ class Store:
         Event or None
             The stored event, or None if a newer event concerns the ticket or changes other events.
         """
-        breaks = self.breaks
+        breaks, wanted = self.breaks, event._replace(number=0, ticket=0)
         given = event._asdict() | {"campaign": self.name, "number": known, "body": _encode(event.body)}
         if event.kind == "ask":
             given["ticket"] = None
@@ -372,7 +372,9 @@ class Store:
         def work(cursor: Any) -> tuple[list[Event], Event | None]:
             if self.breaks != breaks:  # the first attempt may have stored the event
                 newer = self._after(cursor, 0)
-                stored = next((one for one in newer if _is_same(one, event)), None)
+                # The number of an event and the ticket of an ask are those that it has got.
+                same = (one for one in newer if one._replace(number=0, ticket=0) == wanted)
+                stored = next(same, None)
                 newer = newer[known : None if stored is None else stored.number - 1]
             else:
                 rows = cursor.execute(_LAST, given).fetchall()
@@ -518,15 +520,6 @@ def _patient() -> Any:
 def _close(cursors: list[Any]) -> None:
     while cursors:
         cursors.pop().connection.close()
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
-def _is_same(stored: Event, event: Event) -> bool:
-    """Return whether a stored event is this one, apart from its number and the ticket of an ask."""
-    return stored._replace(number=0, ticket=0) == event._replace(number=0, ticket=0)
 
 
 def _reason(error: Any) -> str:

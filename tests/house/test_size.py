@@ -5,9 +5,9 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (34_100, 109),
-    "oracles": (13_460, 36),
-    "instances": (5_680, 27),
+    "cmab": (33_920, 109),
+    "oracles": (13_300, 36),
+    "instances": (5_480, 22),
     "tests": (24_715, 163),
 }
 

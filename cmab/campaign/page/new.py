@@ -1,4 +1,4 @@
-"""The form of a new campaign, which shows what was read from the file before the campaign is made."""
+"""The form of a new campaign, which shows how the file was read before the campaign is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = ("from_column", "to_column", "weight_column")
 
 @dataclass
 class Draft:
-    """The options of a form, the file, what was read from it, and all errors."""
+    """The options of a form, the file, the problem in it, and all errors."""
 
     options: dict[str, Any]
     file: File | None = None
@@ -48,7 +48,7 @@ def _form(context: Context, draft: Draft | None) -> Response:
 
 
 def create(context: Context) -> Response:
-    """Show what was read from the file, with all errors of the form, or make the campaign."""
+    """Show how the file was read, with all errors of the form, or make the campaign."""
     assert context.session is not None
     with context.session.lock:  # a second click waits for the first one
         if (answer := context.again()) is not None:
@@ -64,7 +64,7 @@ def create(context: Context) -> Response:
 
 
 def draft_of(context: Context) -> Draft:
-    """Return the options of the form, and what was read from the file."""
+    """Return the options of the form, and the problem in the file."""
     draft = Draft({"title": clean(context.text("title"))})
 
     def checked(call: Callable[..., Any], *given: Any) -> Any:

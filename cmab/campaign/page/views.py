@@ -12,7 +12,6 @@ from cmab.campaign.files import value_of
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import (
-    Reason,
     bound_of,
     by_name,
     different_people,
@@ -33,7 +32,7 @@ class Card(NamedTuple):
     """A round that waits for its report, with the reasons for its names and the picture."""
 
     of: Round
-    reasons: list[Reason]
+    reasons: list[dict[str, Any]]
     picture: Picture | None
 
 
@@ -102,11 +101,11 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "mean": float(np.mean(known)) if known else None,
             "different": different_people(rounds),
             "total": float(sum(known)) if known else None,
-            "people": by_name(opened.folder),
+            "people": by_name(opened.folder, 100),
             "chart": [of for of in reported if not math.isnan(of.count)][-30:],
             "bound": bound.exact_gap if bound is not None else None,
             "next": following,
-            "advice": advice_of(following),
+            "margin": 100 * MARGIN,
         }
 
     return opened.kept("state", compute)
@@ -140,15 +139,3 @@ def next_round(opened: Opened) -> dict[str, Any]:
         "high": min(float(high), most),
         "better": float(expit(ODDS[0] + ODDS[1] * logit(share))),
     }
-
-
-def advice_of(following: dict[str, Any]) -> str:
-    """Return whether another choice can be better, in words."""
-    share = following["better"]
-    better = f"another choice is better by {100 * MARGIN:.0f} % or more"
-    if share < 0.1:
-        return f"You can stop trying others: it is unlikely (less than 1 in 10) that {better}."
-    told = f"the chance that {better} is about {min(round(10 * share), 9)} in 10"
-    if share < 0.5:
-        return f"{told.capitalize()}. It may pay to go on."
-    return f"It is too early to stop: {told}."

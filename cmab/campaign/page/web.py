@@ -130,7 +130,7 @@ class Context:
 
     @contextmanager
     def named(self) -> Iterator[list[Any]]:
-        """Hold the parts of the address: the campaign and the round, the campaign only, or nothing."""
+        """Hold the campaign and the round of the address, the campaign only, or nothing."""
         parts = self.request.path_params
         if "slug" not in parts:
             yield []
@@ -143,7 +143,7 @@ Handler = Callable[..., Any]
 
 
 def shown(path: str, handler: Handler, method: str = "GET") -> Route:
-    """Return the route of a page, whose handler gets the context and the parts of the address."""
+    """Return the route of a page; its handler gets the context, and the campaign and round of the address."""
 
     async def answer(request: Request) -> Response:
         context = request.state.context = Context(request)

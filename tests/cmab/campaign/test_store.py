@@ -60,7 +60,7 @@ def test_the_same_key_gives_the_same_answer(where):
     assert running.state.counts.tolist() == other.state.counts.tolist() == [1, 0, 0, 0, 0]
     with pytest.raises(errors.UsedKeyError, match="of ticket 0"):
         other.tell({0: 1.0}, 1, key="report 1")
-    with pytest.raises(errors.UsedKeyError, match="the key of a report"):
+    with pytest.raises(errors.UsedKeyError, match="of the tell of ticket 0"):
         other.ask(key="report 1")
     with pytest.raises(errors.OtherReportError):
         other.tell({0: 0.0}, 0, key="report 1")
