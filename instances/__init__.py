@@ -1,7 +1,6 @@
 """Problem instances: distributions of arms, environments and the instances of papers.
 
-This module has all names. They are also in `instances.arms`, `instances.networks` and
-`instances.best_k`.
+This module has all names. They are also in `instances.arms` and `instances.networks`.
 """
 
 import lazy_loader

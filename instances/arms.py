@@ -1,9 +1,9 @@
-"""Distributions of base arms, and semi-bandits: arms with a linear family of super arms."""
+"""Distributions of base arms, and semi-bandits: arms with a linear family, which may consume resources."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +25,51 @@ from cmab.compiled import (
 )
 from cmab.environment import Environment, round_key
 from cmab.feedback import Feedback
-from cmab.oracle import LinearOracle, check_super_arm
+from cmab.oracle import LinearOracle, Oracle, check_super_arm
 from cmab.parameters import described
 from cmab.validation import frozen, interval, listed, real, shown, vector
-from instances._bernoulli import BernoulliOutcomes
+
+
+class BernoulliOutcomes(Environment):
+    """Base arms with outcomes 0 and 1; a subclass sets `means`."""
+
+    means: FloatArray
+
+    def pull(self, arms: IntArray, rng: np.random.Generator) -> FloatArray:
+        arms = self._check_arms(arms)
+        return (rng.random(len(arms)) < self.means[arms]).astype(np.float64)
+
+    def pull_many(
+        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return binomial numbers of successes as sums and as sums of squares, which are equal."""
+        # One draw has the exact distribution of the sum, for any number of pulls.
+        arms, pulls = self._check_pulls(arms, pulls)
+        successes = rng.binomial(pulls, self.means[arms]).astype(np.float64)
+        return successes, successes
+
+
+class ValuedByOracle(BernoulliOutcomes):
+    """The oracle computes rewards and triggering probabilities from the means; a subclass defines `play`."""
+
+    distribution = "bernoulli"
+
+    def __init__(self, oracle: Oracle, name: str, means: ArrayLike) -> None:
+        self.oracle, self.n_arms, self.n_choices = oracle, oracle.n_arms, oracle.n_choices
+        self.means = frozen(vector(name, means, self.n_arms, 0.0, 1.0))
+
+    def __repr__(self) -> str:
+        return described(self, oracle=self.oracle, means=self.means)
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        return self.expected_reward(self.oracle.solve(self.means, np.random.default_rng(0)))
+
+    def triggering_probabilities(self, super_arm: IntArray) -> FloatArray | None:
+        return self.oracle.triggering_probabilities(super_arm, self.means)
+
+    def expected_reward(self, super_arm: IntArray) -> float:
+        return self.oracle.expected_reward(super_arm, self.means)
 
 
 @lean_kernel
@@ -304,22 +345,6 @@ class EmpiricalArms(Arms):
         position = (uniforms * self._sizes[arms]).astype(np.int64)
         return self._outcomes[self._starts[arms] + position]
 
-    def pull_many(
-        self, arms: IntArray, pulls: IntArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sums and sums of squares, from single draws or, for many pulls, from multinomial counts."""
-        arms, pulls = self._check_pulls(arms, pulls)
-        sums, squares = np.empty(len(arms)), np.empty(len(arms))
-        for i, (arm, n) in enumerate(zip(arms, pulls, strict=True)):
-            values = self._outcomes[self._starts[arm] : self._starts[arm] + self._sizes[arm]]
-            if n < len(values):
-                drawn = values[rng.integers(len(values), size=n)]
-                sums[i], squares[i] = drawn.sum(), drawn @ drawn
-                continue
-            times = rng.multinomial(n, np.full(len(values), 1 / len(values)))
-            sums[i], squares[i] = times @ values, times @ values**2
-        return sums, squares
-
 
 class SemiBandit(Environment):
     """Base arms with semi-bandit feedback: every outcome of a super arm is observed, the reward is their sum.
@@ -443,3 +468,93 @@ class SemiBandit(Environment):
 
     def _worth(self, means: FloatArray) -> FloatArray:
         return means if self.context is None else self.context.worth(means, self.oracle.sense)
+
+
+class ResourceSemiBandit(SemiBandit):
+    """A semi-bandit in which each played arm consumes a random amount in [0, 1] of each resource.
+
+    `Feedback.costs` has the consumption of each arm, which is independent of its reward. An empty super arm
+    is allowed; it has no reward and no consumption.
+
+    Parameters
+    ----------
+    arms : Arms
+        Distributions of the rewards of the base arms.
+    oracle : LinearOracle
+        The family of super arms.
+    uses : iterable of Arms
+        For each resource, the distributions of the consumption by each base arm, in [0, 1].
+    allowance : array_like, shape (n_resources,), optional
+        The allowed mean consumption of each resource per round, budget / horizon. The optimum is then that of
+        the best mixture of super arms within the allowance (`cmab.bounds.best_mixture`), which is the
+        benchmark of bandits with knapsacks. A single super arm that exceeds the allowance may have a larger
+        reward. If None, the optimum is that of the best super arm, whatever it consumes.
+
+    Raises
+    ------
+    ValueError
+        If the oracle is not linear; if there is an allowance and the oracle is not exact or minimises; if
+        `arms`, `uses` and `oracle` have different numbers of arms; or if `uses` may be outside [0, 1].
+    TypeError
+        If `arms` is not an `Arms`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instances import BernoulliArms, ResourceSemiBandit
+    >>> from oracles import TopK
+    >>> uses = [BernoulliArms([1.0, 0.1])]
+    >>> place = ResourceSemiBandit(BernoulliArms([0.9, 0.3]), TopK(2, k=1), uses=uses, allowance=[0.5])
+    >>> round(place.optimum, 3)
+    0.567
+    >>> place.play(np.array([0]), np.random.default_rng(0)).costs
+    array([[1.]])
+
+    References
+    ----------
+    A. Badanidiyuru, R. Kleinberg, A. Slivkins: Bandits with Knapsacks, FOCS 2013; K. A. Sankararaman,
+    A. Slivkins: Combinatorial Semi-Bandits with Knapsacks, AISTATS 2018.
+    """
+
+    def __init__(
+        self, arms: Arms, oracle: LinearOracle, *, uses: Iterable[Arms], allowance: ArrayLike | None = None
+    ) -> None:
+        super().__init__(arms, oracle)
+        given: list[object] = list(listed("uses", uses, "arms"))
+        for use in given:
+            if not isinstance(use, Arms) or use.n_arms != self.n_arms:
+                raise ValueError(f"uses must be Arms with {self.n_arms} base arms each, got {shown(use)}")
+            if not 0.0 <= use.support[0] <= use.support[1] <= 1.0:
+                raise ValueError(f"uses must be in [0, 1], got {use!r} with outcomes in {use.support}")
+        if not given:
+            raise ValueError("uses must have the arms of at least one resource, got none")
+        self.uses = tuple(use for use in given if isinstance(use, Arms))
+        self.allowance = None if allowance is None else vector("allowance", allowance, len(self.uses), 0.0)
+
+    @property
+    def costs(self) -> FloatArray:
+        """Mean consumption of each resource by each base arm, shape (n_resources, n_arms)."""
+        return np.array([use.means for use in self.uses])
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """Expected reward per round of the best mixture within the allowance, or of the best super arm."""
+        from cmab.bounds import best_mixture
+
+        if self.allowance is None:
+            return super().optimum
+        return best_mixture(self.oracle, self.means, self.costs, self.allowance).value
+
+    def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
+        """Play `super_arm`, which may be empty; raise ``ValueError`` if it is not feasible."""
+        arms = self._check_super_arm(super_arm)
+        if len(arms):
+            check_super_arm(self.oracle, arms)
+        earned = self.arms.play(arms, rng)
+        # Each resource takes one random number per round, whatever is played: common random numbers.
+        costs = np.stack([use.play(arms, rng).outcomes for use in self.uses], axis=1)
+        return Feedback(earned.arms, earned.outcomes, reward=earned.reward, costs=costs)
+
+    def kernel(self) -> Kernel | None:
+        """Return None, because compiled loops do not support resources."""
+        return None

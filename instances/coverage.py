@@ -14,7 +14,7 @@ from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
 from cmab.validation import shown
-from instances._bernoulli import ValuedByOracle
+from instances.arms import ValuedByOracle
 from oracles import MaxCoverage
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from cmab import Log, read_log
 from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.validation import one_of
 from instances.arms import BetaArms, SemiBandit
-from instances.choices import MultinomialLogit
+from instances.lists import MultinomialLogit
 from oracles import Assortment, ShortestPath
 
 __all__ = [

@@ -17,9 +17,8 @@ from cmab.run.results import Simulation
 from cmab.run.tables import text, write_csv
 from cmab.seeding import Purpose, root, stream
 from instances.arms import BernoulliArms, SemiBandit
-from instances.choices import MultinomialLogit
 from instances.graphs import constant_probabilities, trivalency, weighted_cascade
-from instances.lists import CascadeModel
+from instances.lists import CascadeModel, MultinomialLogit
 from instances.networks.network import read_network
 from instances.spreading import IndependentCascade
 from oracles import Assortment, DegreeHeuristic, InfluenceMaximization, RankedTopK, ShortestPath

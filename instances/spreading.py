@@ -15,7 +15,7 @@ from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.parameters import described
 from cmab.validation import frozen, integer, one_of, shown, vector
-from instances._bernoulli import BernoulliOutcomes
+from instances.arms import BernoulliOutcomes
 from instances.graphs import weighted_cascade
 from oracles import DirectedGraph
 from oracles.influence.certificate import estimate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.compiled import kernel
 from cmab.guarantees import SolverCertificate
 from cmab.oracle import Sense
 from cmab.parameters import described
@@ -19,40 +17,6 @@ from cmab.validation import check_flag, integer, one_of, shown
 from oracles._networks import GraphInput, edge_ends, network_of
 from oracles.anytime import OnLimit, checked_limits
 from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
-
-
-@kernel
-def greedy_edges(order, tails, heads, room, chosen):
-    """Choose edges in this order while both ends have room, which is reduced in place."""
-    for edge in order:
-        if room[tails[edge]] > 0 and room[heads[edge]] > 0:
-            chosen[edge] = True
-            room[tails[edge]] -= 1
-            room[heads[edge]] -= 1
-
-
-@kernel
-def two_sides(offsets, ends, side):
-    """Write 0 or 1 for each node so that the ends of each edge differ; return whether this is possible."""
-    n = side.shape[0]
-    queue = np.empty(n, np.int64)
-    side[:] = -1
-    for root in range(n):
-        if side[root] >= 0:
-            continue
-        side[root], queue[0], first, size = 0, root, 0, 1
-        while first < size:
-            node = queue[first]
-            first += 1
-            for other in ends[offsets[node] : offsets[node + 1]]:
-                if side[other] < 0:
-                    side[other] = 1 - side[node]
-                    queue[size] = other
-                    size += 1
-                elif side[other] == side[node]:
-                    return False
-    return True
-
 
 # The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
 # and the bits of a sum.
@@ -244,8 +208,6 @@ class Matching(PuLPOracle):
     node_limit : int, optional
     on_limit : {"raise", "best"}
         As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
-        With ``time_limit=0``, a call of any method adds edges greedily, in order of their means; its
-        ``alpha`` is 1/2 for rewards. A perfect matching is then the one that the constructor found.
 
     Examples
     --------
@@ -302,15 +264,11 @@ class Matching(PuLPOracle):
         no_matching = f"graph must have a perfect matching, got {graph} without one"
         if self._way != "pulp" and self.perfect and 2 * self.max_size < len(self._room):
             raise ValueError(no_matching)
-        greedy_ratio = 0.5 if self.sense == "max" and not self.perfect else math.nan
         if self._way != "pulp":
             self.n_arms = len(self.edges)
-            self._set_limits(limits)
-            self.alpha = greedy_ratio if self._may_stop_early else 1.0
             return
         try:
             self._begin(self._degrees(), self.sense, limits)
-            self.alpha = greedy_ratio if self.time_limit == 0.0 else self.alpha
         except ValueError as error:
             if not self.perfect or "feasible" not in str(error):
                 raise
@@ -323,10 +281,6 @@ class Matching(PuLPOracle):
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
         return super().max_size if self._way == "pulp" else len(self._largest_matching)
-
-    @property
-    def _may_stop_early(self) -> bool:
-        return super()._may_stop_early if self._way == "pulp" else self.time_limit == 0.0
 
     def _degrees(self) -> FeasibleSet:
         """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
@@ -344,16 +298,18 @@ class Matching(PuLPOracle):
             room,
         )
 
-    @cached_property
-    def _neighbours(self) -> tuple[IntArray, IntArray]:
-        """Arrays of offsets and ends; the neighbours of node v are ``ends[offsets[v]:offsets[v + 1]]``."""
-        offsets, ends = edge_ends(self._tails, self._heads, len(self._room))
-        return offsets, np.concatenate([self._heads, self._tails])[ends]
-
     def _two_sides(self) -> IntArray | None:
         """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
-        side = np.empty(len(self._room), np.int64)
-        return side if two_sides(*self._neighbours, side) else None
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        # A graph with two copies of each node, whose edges join copies of different kinds. A path between the
+        # copies of one node is a closed walk of odd length.
+        n, tails, heads = len(self._room), self._tails, self._heads
+        ends = np.concatenate([tails, heads]), np.concatenate([heads, tails]) + n
+        copies = coo_array((np.ones(2 * len(tails), np.int8), ends), shape=(2 * n, 2 * n))
+        one, other = connected_components(copies, directed=False)[1].reshape(2, n)
+        return None if (one == other).any() else (one > other).astype(np.int64)
 
     @cached_property
     def _largest_matching(self) -> IntArray:
@@ -403,28 +359,8 @@ class Matching(PuLPOracle):
         degrees = np.bincount(ends, minlength=len(self._room))
         return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
 
-    def _greedy(self, values: FloatArray) -> IntArray:
-        """Return edges of positive worth in decreasing order, or a perfect matching."""
-        worth = self._sign * values
-        if self.perfect:
-            return super()._greedy(values) if self._way == "pulp" else self._largest_matching
-        order = np.flatnonzero(worth > 0.0)
-        order, chosen = order[np.argsort(-worth[order], kind="stable")], np.zeros(self.n_arms, bool)
-        greedy_edges(order, self._tails, self._heads, self._room.copy(), chosen)
-        return np.flatnonzero(chosen)
-
-    def _easy_bound(self, values: FloatArray) -> float:
-        """Return half the sum of the best edges of each node, as many as its capacity."""
-        worth, ends = np.tile(self._sign * values, 2), np.concatenate([self._tails, self._heads])
-        order = np.lexsort((-worth, ends))
-        firsts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(self._room)))])
-        ranks = np.arange(len(ends)) - firsts[ends[order]]
-        best = worth[order][ranks < self._room[ends[order]]]
-        # An edge is at two nodes. Without `perfect`, a node needs no edge.
-        return self._sign * value_of(0.5 * (best if self.perfect else np.maximum(best, 0.0)))
-
     def _search(self, values: FloatArray) -> SolverCertificate:
-        if self._way == "pulp" or self.time_limit == 0.0:
+        if self._way == "pulp":
             return super()._search(values)
         chosen = self._matched(values)
         assert chosen is not None, "the constructor checked that a matching exists"

@@ -94,55 +94,6 @@ def kruskal(order, tails, heads, root, size, taken):
 
 
 @kernel
-def root_forest(forest, tails, heads, n_nodes):
-    """Return the rows (parent, edge to the parent, depth) of the nodes; roots have depth 0."""
-    first = np.full(n_nodes, -1, np.int64)
-    following = np.empty(2 * forest.shape[0], np.int64)  # linked lists of half-edges
-    for i in range(forest.shape[0]):
-        u, v = tails[forest[i]], heads[forest[i]]
-        following[2 * i], first[u] = first[u], 2 * i
-        following[2 * i + 1], first[v] = first[v], 2 * i + 1
-    # Half-edge 2i starts at the tail of edge i, half-edge 2i + 1 at its head.
-    rooted = np.full((3, n_nodes), -1, np.int64)
-    queue = np.empty(n_nodes, np.int64)
-    for root in range(n_nodes):
-        if rooted[2, root] >= 0:
-            continue
-        rooted[2, root] = 0
-        queue[0] = root
-        head, tail = 0, 1
-        while head < tail:
-            node = queue[head]
-            head += 1
-            half = first[node]
-            while half >= 0:
-                edge = forest[half >> 1]
-                other = heads[edge] if half & 1 == 0 else tails[edge]
-                if rooted[2, other] < 0:
-                    rooted[0, other], rooted[1, other] = node, edge
-                    rooted[2, other] = rooted[2, node] + 1
-                    queue[tail] = other
-                    tail += 1
-                half = following[half]
-    return rooted
-
-
-@kernel
-def forest_path(u, v, rooted):
-    """Return the edges of the path between two nodes of the same tree."""
-    path = np.empty(rooted[2, u] + rooted[2, v], np.int64)
-    size = 0
-    while u != v:
-        # The deeper end moves up, so the two ends meet at their lowest common ancestor.
-        if rooted[2, u] < rooted[2, v]:
-            u, v = v, u
-        path[size] = rooted[1, u]
-        size += 1
-        u = rooted[0, u]
-    return path[:size]
-
-
-@kernel
 def search(start, offsets, sets, holder, reached_by, seen, queue):
     """Search alternating paths from an arm to a set without a holder, through sets not yet in `seen`.
 
@@ -191,36 +142,6 @@ def transversal_greedy(order, offsets, sets, holder):
             arm = reached_by[s]
             holder[s] = arm
             held[arm], s = s, held[arm]
-    return taken
-
-
-@kernel
-def linear_greedy(order, vectors, tolerance):
-    """Return which vectors (rows of length 1 or 0) have distance above `tolerance` from earlier ones."""
-    n_arms, dimension = vectors.shape
-    taken = np.zeros(n_arms, np.bool_)
-    basis = np.empty((min(n_arms, dimension), dimension))
-    size = 0
-    for arm in order:
-        # A full basis spans the space, so no further vector can join.
-        if size == basis.shape[0]:
-            break
-        rest = basis[size]
-        rest[:] = vectors[arm]
-        for i in range(size):  # modified Gram-Schmidt, as accurate here as Householder
-            product = 0.0
-            for j in range(dimension):
-                product += basis[i, j] * rest[j]
-            for j in range(dimension):
-                rest[j] -= product * basis[i, j]
-        distance = 0.0
-        for j in range(dimension):
-            distance += rest[j] * rest[j]
-        distance = np.sqrt(distance)
-        if distance > tolerance:
-            rest /= distance
-            taken[arm] = True
-            size += 1
     return taken
 
 
@@ -510,8 +431,33 @@ class GraphicMatroid(Matroid):
         return np.flatnonzero(taken)
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
-        rooted = root_forest(independent, self._tails, self._heads, self._n_nodes)
-        return lambda arm: forest_path(self._tails[arm], self._heads[arm], rooted)
+        neighbours: dict[int, list[tuple[int, int]]] = {}
+        for edge in independent.tolist():
+            u, v = int(self._tails[edge]), int(self._heads[edge])
+            neighbours.setdefault(u, []).append((v, edge))
+            neighbours.setdefault(v, []).append((u, edge))
+        # The parent of each node, the edge to the parent, and the depth.
+        rooted: dict[int, tuple[int, int, int]] = {}
+        for root in neighbours:
+            queue = [] if root in rooted else [root]
+            rooted.setdefault(root, (root, -1, 0))
+            for node in queue:
+                for other, edge in neighbours[node]:
+                    if other not in rooted:
+                        rooted[other] = node, edge, rooted[node][2] + 1
+                        queue.append(other)
+
+        def circuit(arm: int) -> IntArray:
+            u, v, path = int(self._tails[arm]), int(self._heads[arm]), []
+            while u != v:
+                # The deeper end moves up, so the two ends meet at their lowest common ancestor.
+                if rooted[u][2] < rooted[v][2]:
+                    u, v = v, u
+                path.append(rooted[u][1])
+                u = rooted[u][0]
+            return np.array(path, np.int64)
+
+        return circuit
 
 
 class UniformMatroid(TopK, Matroid):
@@ -729,7 +675,20 @@ class LinearMatroid(Matroid):
         self._complete(len(self._vectors), sense)
 
     def _greedy(self, order: IntArray) -> IntArray:
-        return np.flatnonzero(linear_greedy(order, self._vectors, self.tolerance))
+        dimension, chosen = self._vectors.shape[1], list[int]()
+        basis = np.empty((0, dimension))
+        for arm in order.tolist():
+            # A full basis spans the space, so no further vector can join.
+            if len(chosen) == dimension:
+                break
+            # Gram-Schmidt twice is as accurate as Householder.
+            rest = self._vectors[arm] - (basis @ self._vectors[arm]) @ basis
+            rest -= (basis @ rest) @ basis
+            distance = np.linalg.norm(rest)
+            if distance > self.tolerance:
+                basis = np.vstack([basis, rest / distance])
+                chosen.append(arm)
+        return np.array(sorted(chosen), np.int64)
 
     def _circuits(self, independent: IntArray) -> Callable[[int], IntArray]:
         # The rows of the pseudo-inverse, divided by their lengths, are normal to the spans of the other

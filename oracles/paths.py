@@ -188,26 +188,23 @@ class RoadMap:
 
     def holds_path(self, arms: IntArray) -> bool:
         """Return whether `arms`, in any order, form a path from source to target without repeated nodes."""
-        node, met, left = self.source, {self.source}, set(arms.tolist())
-        ways = self._ways(arms)
+        roads, node, met, left = self.roads, self.source, {self.source}, arms.tolist()
+        is_directed = len(roads.edges) == len(roads.tails)
         while left:
-            onward = [(edge, end) for start, edge, end in ways if start == node and edge in left]
+            onward = [
+                edge
+                for edge in left
+                if roads.tails[edge] == node or (roads.heads[edge] == node and not is_directed)
+            ]
             # If the path branches, some edge remains unused or some node is repeated.
             if len(onward) != 1:
                 return False
-            edge, node = onward[0]
+            left.remove(onward[0])
+            node = int(roads.tails[onward[0]] + roads.heads[onward[0]] - node)
             if node in met:
                 return False
             met.add(node)
-            left.remove(edge)
         return node == self.target
-
-    def _ways(self, arms: IntArray) -> list[tuple[Any, ...]]:
-        """Return (start, edge, end) for each direction in which one of `arms` can be used."""
-        there = [(self.roads.tails[arm], arm, self.roads.heads[arm]) for arm in arms]
-        if len(self.roads.edges) == len(self.roads.tails):
-            return there
-        return there + [(end, arm, start) for start, arm, end in there]
 
 
 def _leads_to(offsets: IntArray, ends: IntArray, start: int, end: int) -> bool:

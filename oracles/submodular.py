@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Hashable
-from typing import Protocol
 
 import numpy as np
 
@@ -17,107 +16,6 @@ from cmab.validation import arm_indices, integer, shown
 from oracles.influence.certificate import BUDGET_RATIO
 from oracles.matroids import Matroid
 from oracles.packing import Knapsack
-
-Value = Callable[[list[int]], float]
-
-
-def lazy_greedy(value: Value, candidates: IntArray, family: Family) -> list[int]:
-    """Return the greedy set, which repeatedly adds the fitting entry of largest gain per price.
-
-    Gains only decrease. So an entry with an outdated gain need not be evaluated again while the gain of
-    another entry is larger (Minoux 1978). Ties go to the lower entry. If prices differ, the best single entry
-    is returned if its value is larger.
-    """
-    chosen: list[int] = []
-    worth = empty = value(chosen)
-    fitting = [int(entry) for entry in candidates if family.fits(chosen, int(entry))]
-    alone = {entry: value([entry]) for entry in fitting}
-    # Divide by the largest gain, so that no quotient overflows.
-    unit = max((alone[entry] - empty for entry in fitting), default=0.0) or 1.0
-
-    def rank(gain: float, entry: int) -> float:
-        price = float(family.prices[entry])
-        return -gain / unit / price if price > 0.0 else -math.inf
-
-    heap = [(rank(alone[entry] - empty, entry), entry, alone[entry], 0) for entry in fitting]
-    heapq.heapify(heap)
-    while heap and len(chosen) < family.largest:
-        _, entry, with_it, known = heapq.heappop(heap)
-        if not family.fits(chosen, entry):
-            continue
-        if known < len(chosen):
-            with_it = value([*chosen, entry])
-            heapq.heappush(heap, (rank(with_it - worth, entry), entry, with_it, len(chosen)))
-            continue
-        chosen.append(entry)
-        worth = with_it
-    best = max(fitting, key=alone.__getitem__, default=None)
-    if not family.is_full and best is not None and alone[best] > worth:
-        return [best]
-    return chosen
-
-
-class Family(Protocol):
-    """The interface of a family for greedy; every subset of a set that fits must fit."""
-
-    alpha: float
-    largest: int
-    is_full: bool  # whether a super arm must have as many entries as `largest`
-    prices: FloatArray
-
-    def fits(self, chosen: list[int], entry: int) -> bool:
-        """Return whether `entry` can be added; if not, it can never be added later."""
-
-    def has(self, super_arm: IntArray) -> bool:
-        """Return whether this is a super arm."""
-
-
-class SetsOfSize:
-    """All sets of k of n entries. Greedy reaches 1 - (1 - 1/k)^k (Nemhauser et al. 1978, section 4)."""
-
-    is_full = True
-
-    def __init__(self, n: int, k: int) -> None:
-        self.largest, self.prices = k, np.ones(n)
-        self.alpha = 1.0 if k == n else 1.0 - (1.0 - 1.0 / k) ** k
-
-    def fits(self, chosen: list[int], entry: int) -> bool:
-        return len(chosen) < self.largest
-
-    def has(self, super_arm: IntArray) -> bool:
-        return len(super_arm) == self.largest
-
-
-class BasesOf:
-    """The bases of a matroid. Greedy reaches 1/2 (Fisher, Nemhauser, Wolsey 1978, theorem 2.1)."""
-
-    is_full = True
-    alpha = 0.5
-
-    def __init__(self, matroid: Matroid) -> None:
-        self._matroid, self.largest, self.prices = matroid, matroid.rank, np.ones(matroid.n_arms)
-
-    def fits(self, chosen: list[int], entry: int) -> bool:
-        return self._matroid.is_independent(np.array([*chosen, entry], np.int64))
-
-    def has(self, super_arm: IntArray) -> bool:
-        return self._matroid.is_feasible(super_arm)
-
-
-class WhatFits:
-    """The sets within a knapsack. Greedy by gain per weight, or the best single entry (Tang et al. 2021)."""
-
-    is_full = False
-    alpha = BUDGET_RATIO
-
-    def __init__(self, knapsack: Knapsack) -> None:
-        self._knapsack, self.largest, self.prices = knapsack, knapsack.max_size, knapsack.weights
-
-    def fits(self, chosen: list[int], entry: int) -> bool:
-        return self.has(np.array([*chosen, entry], np.int64))
-
-    def has(self, super_arm: IntArray) -> bool:
-        return self._knapsack.is_feasible(super_arm)
 
 
 class SubmodularOracle(Oracle):
@@ -197,8 +95,20 @@ class SubmodularOracle(Oracle):
             if not callable(function):
                 raise ValueError(f"{name} must be callable, got {shown(function)}")
         self.reward, self.triggers, self.constraint = reward, triggers, constraint
-        self._family = _family(constraint, self.n_choices)
-        self.alpha = self._family.alpha
+        if not isinstance(constraint, Matroid | Knapsack):
+            # Nemhauser et al. (1978), section 4.
+            k = self._largest = self.constraint = integer("constraint", constraint, 1, self.n_choices)
+            self.alpha = 1.0 if k == self.n_choices else 1.0 - (1.0 - 1.0 / k) ** k
+        elif constraint.n_arms != self.n_choices:
+            raise ValueError(
+                f"constraint must have {self.n_choices} arms, one for each entry, got {constraint!r}"
+            )
+        elif isinstance(constraint, Matroid):
+            # Fisher, Nemhauser, Wolsey (1978), theorem 2.1.
+            self.alpha, self._largest = 0.5, constraint.rank
+        else:
+            # Greedy by gain per weight, or the best single entry (Tang et al. 2021).
+            self.alpha, self._largest = BUDGET_RATIO, constraint.max_size
 
     def __repr__(self) -> str:
         return described(self, constraint=self.constraint)
@@ -211,7 +121,7 @@ class SubmodularOracle(Oracle):
     @property
     def max_size(self) -> int:
         """The largest number of base arms in a super arm, or an upper bound."""
-        return self._family.largest if self.triggers is None and self._n_choices is None else self.n_arms
+        return self._largest if self.triggers is None and self._n_choices is None else self.n_arms
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the greedy set, in increasing order."""
@@ -220,18 +130,60 @@ class SubmodularOracle(Oracle):
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
         entries = np.flatnonzero(available)
-        if isinstance(self._family, SetsOfSize) and len(entries) < self._family.largest:
-            raise self._none_within(available)
         chosen = self._chosen(self._check_means(means), entries)
-        if not self._family.has(chosen):
+        if not self.is_feasible(chosen):
             raise self._none_within(available)
         return chosen
 
+    def _fits(self, chosen: list[int], entry: int) -> bool:
+        """Return whether `entry` can be added; if not, it can never be added later."""
+        if isinstance(self.constraint, int):
+            return len(chosen) < self.constraint
+        arms = np.array([*chosen, entry], np.int64)
+        if isinstance(self.constraint, Matroid):
+            return self.constraint.is_independent(arms)
+        return self.constraint.is_feasible(arms)
+
     def _chosen(self, means: FloatArray, entries: IntArray) -> IntArray:
+        """Return the greedy set, which repeatedly adds the fitting entry of largest gain per price.
+
+        Gains only decrease. So an entry with an outdated gain need not be evaluated again while the gain of
+        another entry is larger (Minoux 1978). Ties go to the lower entry. If prices differ, the best single
+        entry is returned if its value is larger.
+        """
+
         def value(chosen: list[int]) -> float:
             return self._worth(np.array(chosen, np.int64), means)
 
-        return np.array(sorted(lazy_greedy(value, entries, self._family)), np.int64)
+        family = self.constraint
+        prices = family.weights if isinstance(family, Knapsack) else np.ones(self.n_choices)
+        chosen: list[int] = []
+        worth = empty = value(chosen)
+        fitting = [entry for entry in entries.tolist() if self._fits(chosen, entry)]
+        alone = {entry: value([entry]) for entry in fitting}
+        # Divide by the largest gain, so that no quotient overflows.
+        unit = max((alone[entry] - empty for entry in fitting), default=0.0) or 1.0
+
+        def rank(gain: float, entry: int) -> float:
+            price = float(prices[entry])
+            return -gain / unit / price if price > 0.0 else -math.inf
+
+        heap = [(rank(alone[entry] - empty, entry), entry, alone[entry], 0) for entry in fitting]
+        heapq.heapify(heap)
+        while heap and len(chosen) < self._largest:
+            _, entry, with_it, known = heapq.heappop(heap)
+            if not self._fits(chosen, entry):
+                continue
+            if known < len(chosen):
+                with_it = value([*chosen, entry])
+                heapq.heappush(heap, (rank(with_it - worth, entry), entry, with_it, len(chosen)))
+                continue
+            chosen.append(entry)
+            worth = with_it
+        best = max(fitting, key=alone.__getitem__, default=None)
+        if isinstance(family, Knapsack) and best is not None and alone[best] > worth:
+            chosen = [best]
+        return np.array(sorted(chosen), np.int64)
 
     def _worth(self, super_arm: IntArray, means: FloatArray) -> float:
         value = float(self.reward(means, super_arm))
@@ -248,7 +200,9 @@ class SubmodularOracle(Oracle):
     def is_feasible(self, super_arm: IntArray) -> bool:
         """Return whether the set satisfies the constraint; it must be full for a size or a matroid."""
         super_arm = self._check_entries(super_arm)
-        return self._family.has(super_arm)
+        if isinstance(self.constraint, int):
+            return len(super_arm) == self.constraint
+        return self.constraint.is_feasible(super_arm)
 
     def triggered_arms(self, super_arm: IntArray) -> IntArray:
         """Return the result of `triggers`; by default the entries, or all arms if `n_choices` is given."""
@@ -256,14 +210,6 @@ class SubmodularOracle(Oracle):
         if self.triggers is not None:
             return arm_indices("the result of triggers", self.triggers(super_arm), self.n_arms)
         return super_arm if self._n_choices is None else np.arange(self.n_arms)
-
-
-def _family(constraint: int | Matroid | Knapsack, n: int) -> Family:
-    if not isinstance(constraint, Matroid | Knapsack):
-        return SetsOfSize(n, integer("constraint", constraint, 1, n))
-    if constraint.n_arms != n:
-        raise ValueError(f"constraint must have {n} arms, one for each entry, got {constraint!r}")
-    return BasesOf(constraint) if isinstance(constraint, Matroid) else WhatFits(constraint)
 
 
 class AtLeastOne(Oracle):

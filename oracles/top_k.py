@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from cmab.arrays import ArrayLike, FloatArray, IntArray
 from cmab.compiled import Kernel
 from cmab.oracle import LinearOracle, Sense
 from cmab.selection import are_finite, solve_top_k, top_k
@@ -56,13 +56,6 @@ class TopK(LinearOracle):
         chosen = np.empty(self.k, np.int64)
         top_k(means if self.sense == "max" else -means, self.k, chosen)
         return chosen
-
-    def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
-        available = self._check_available(available)
-        values, free = self._check_means(means), np.flatnonzero(available)
-        if len(free) < self.k:
-            raise self._none_within(available)
-        return free[_best(values[free], self.k, self.sense)]
 
     def solve_constrained(
         self,

@@ -69,9 +69,9 @@ from instances import (
     PiecewiseStationary,
     ResourceSemiBandit,
     SemiBandit,
-    SleepingSemiBandit,
 )
 from instances.arena.linear import ShrunkCoins
+from instances.arena.problems import Sleeping
 from oracles import (
     Assortment,
     AtLeastOne,
@@ -522,9 +522,6 @@ ORACLES = [
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
     OracleCase(
-        "matching_limit", lambda: Matching(FRIENDS, time_limit=0), lambda: edge_sets(FRIENDS), -1.0, 1.0
-    ),
-    OracleCase(
         "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, 1, True), -1.0, 1.0
     ),
     OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
@@ -826,7 +823,7 @@ ENVIRONMENTS = [
     EnvironmentCase("gaussian", lambda: SemiBandit(GaussianArms(MEANS, 0.5), TopK(5, k=2)), ((0, 1), (2, 4))),
     EnvironmentCase(
         "sleeping",
-        lambda: SleepingSemiBandit(BernoulliArms(MEANS), Knapsack([1] * 5, 2), availability=0.6),
+        lambda: Sleeping(MEANS, Knapsack([1] * 5, 2), np.full(5, 0.6)),
         ((0, 1), (2, 4)),
     ),
     EnvironmentCase(

@@ -301,8 +301,8 @@ def worst_case_samples(n_arms: int, k: int, *, delta: float, epsilon: float) -> 
     """Return ``n ln(k / (8 delta)) / (18375 epsilon^2)`` of Theorem 8 (worst instance of Explore-m).
 
     Consider a rule that returns k arms which, with probability at least ``1 - delta``, are all within
-    `epsilon` of the k-th best. On some instance, one of `instances.lucb_lower_bound`, it needs at least so
-    many samples on average.
+    `epsilon` of the k-th best. On some instance, one of those of ``cmab reproduce lucb-halving``, it needs at
+    least so many samples on average.
 
     Parameters
     ----------

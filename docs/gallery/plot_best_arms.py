@@ -12,9 +12,9 @@ import matplotlib.pyplot as plt
 
 from cmab import LUCB1, LilRandLUCB, LUCBPlusPlus, identify
 from cmab.plotting import sample_bars
-from instances import GaussianArms, two_groups
+from instances import GaussianArms
 
-arms = GaussianArms(two_groups(10, 2, high=0.5, low=0.0), sigma=0.5)
+arms = GaussianArms([0.5] * 2 + [0.0] * 8, sigma=0.5)
 explorers = {
     "LUCB1": LUCB1(10, 2, delta=0.01),
     "LUCB++": LUCBPlusPlus(10, 2, delta=0.01),

@@ -18,13 +18,12 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 
-from cmab import Environment, LinearOracle, Oracle
+from cmab import Context, Environment, LinearOracle, Oracle
 from cmab.arrays import FloatArray, IntArray
 from cmab.compiled import keyed_uniforms
 from cmab.environment import round_key
 from cmab.feedback import Feedback as RoundFeedback
 from cmab.run.arena import Instance, Problem
-from instances._bernoulli import ValuedByOracle
 from instances.arena import linear
 from instances.arena.linear import (
     Rng,
@@ -35,12 +34,10 @@ from instances.arena.linear import (
     skewed,
     uniform,
 )
-from instances.arms import BernoulliArms, SemiBandit
-from instances.changing import PiecewiseStationary
-from instances.choices import MultinomialLogit
-from instances.contexts import LinearSemiBandit, SleepingSemiBandit
+from instances.arms import BernoulliArms, SemiBandit, ValuedByOracle
 from instances.coverage import Coverage
-from instances.lists import CascadeModel, position_based_model
+from instances.lists import CascadeModel, MultinomialLogit, position_based_model
+from instances.rounds import LinearSemiBandit, PiecewiseStationary
 from instances.spreading import IndependentCascade
 from oracles import (
     Assortment,
@@ -231,13 +228,26 @@ def geometric(t: int, rng: Rng, *, mean: float) -> int:
     return int(rng.geometric(1.0 / (1.0 + mean))) - 1
 
 
+class Sleeping(SemiBandit):
+    """Arms that are available in a round with their own probabilities, independently."""
+
+    def __init__(self, means: FloatArray, oracle: LinearOracle, availability: FloatArray) -> None:
+        super().__init__(BernoulliArms(means), oracle)
+        self.availability = availability
+
+    def in_round(self, t: int, rng: Rng) -> SemiBandit:
+        today = SemiBandit(self.arms, self.oracle)
+        today.context = Context(available=rng.random(self.n_arms) < self.availability)
+        return today
+
+
 def sleeping(
     rng: Rng, *, n: int, k: int, low: float, high: float, two: bool = False
 ) -> tuple[LinearOracle, Environment]:
     """Draw the k best of the arms that are available in a round, with means of two levels if `two`."""
     oracle = Knapsack([1] * n, k)
-    arms = BernoulliArms(levels(rng, n, (0.3, 0.5)) if two else uniform(rng, n))
-    return oracle, SleepingSemiBandit(arms, oracle, availability=uniform(rng, n, low, high))
+    means = levels(rng, n, (0.3, 0.5)) if two else uniform(rng, n)
+    return oracle, Sleeping(means, oracle, uniform(rng, n, low, high))
 
 
 def arriving(rng: Rng, *, n: int, k: int, change: int) -> tuple[LinearOracle, Environment]:

@@ -20,7 +20,7 @@ from cmab import (
     UGapEc,
     identify,
 )
-from cmab.arrays import FloatArray
+from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.samples import best_k_gaps, hardness, ugape_hardness
 from cmab.bounds.times import best_k_time
 from cmab.exploration.lucb import LilLUCB, LilUCB
@@ -29,17 +29,56 @@ from cmab.exploration.rejects import UCBE, SuccessiveRejects
 from cmab.exploration.ugape import UGapEb
 from cmab.explorer import AnyExplorer, best_k
 from instances.arms import Arms, BernoulliArms, GaussianArms
-from instances.best_k import (
-    audibert_bubeck_munos,
-    lil_exponential,
-    lucb_lower_bound,
-    power_gap_means,
-    two_groups,
-)
 from instances.reproduce.experiment import Experiment, Found, Row
 from oracles import TopK
 
 Rng = np.random.Generator
+
+# Means from the papers; the best arms come first.
+
+
+def two_groups(n: int, k: int, high: float = 0.7, low: float = 0.3) -> FloatArray:
+    """Return `k` means of `high` and the other means of `low` (TWOGROUP; 1-sparse: 0.5 and 0)."""
+    return np.where(np.arange(n) < k, high, low)
+
+
+def power_gap_means(n: int, k: int, exponent: float) -> FloatArray:
+    """Return means at polynomial distances from the border below the k best arms (SYNTHETIC-p)."""
+    i, border = np.arange(1, n + 1), 1.0 - k / n
+    # Jiang et al. (2017), section 5.1; Chen et al. (2017), section 3, whose formula is illegible in our copy.
+    above = border + (k / n) * (1.0 - np.minimum(i, k) / k) ** exponent
+    below = border - border * (np.maximum(i - k, 0) / (n - k)) ** exponent
+    return np.where(i <= k, above, below)
+
+
+def lil_exponential(n: int, exponent: float) -> FloatArray:
+    """Return the means 1 and ``1 - ((i - 1) / n) ** exponent`` (Jiang et al. 2017, section 5.2)."""
+    return 1.0 - (np.arange(n) / n) ** exponent
+
+
+def lucb_lower_bound(n: int, good: IntArray, epsilon: float) -> FloatArray:
+    """Return the means in the lower bound for (epsilon, m)-optimal arms (Kalyanakrishnan et al. 2012).
+
+    The `good` arms have mean ``1/2 + 2 epsilon``, arm 0 has 1/2, and there are m or m - 1 good arms. The
+    printed assignment is garbled. This one is reconstructed from the proof in section 4.1: in every instance,
+    m arms are (epsilon, m)-optimal, as the text of the paper says.
+    """
+    means = np.full(n, 0.5 - 2 * epsilon)
+    means[0] = 0.5
+    means[good] = 0.5 + 2 * epsilon
+    return means
+
+
+# Audibert et al. (COLT 2010): means and budgets, taken from public code instead of the text of the paper.
+FIXED_BUDGET: dict[int, tuple[list[float], int]] = {
+    1: ([0.5] + 19 * [0.4], 2000),
+    2: ([0.5] + 5 * [0.42] + 14 * [0.38], 2000),
+    3: ([0.5] + [0.5 - 0.37**i for i in (2, 3, 4)], 2000),
+    4: ([0.5, 0.42, 0.4, 0.4, 0.35, 0.35], 600),
+    5: ([0.5] + [0.5 - 0.025 * i for i in range(2, 16)], 4000),
+    6: ([0.5, 0.48] + 18 * [0.37], 6000),
+    7: ([0.5] + 5 * [0.45] + 14 * [0.43] + 10 * [0.38], 6000),
+}
 
 
 def race(explorers: Mapping[str, AnyExplorer], arms: Arms, seed: int, cap: int | None = None) -> Found:
@@ -159,7 +198,8 @@ def budget_play(cell: Row, rng: Rng, seed: int) -> Found:
     The proof of UGapEb sets ``a = (n - N) / 4 H``, with a complexity that depends on the true gaps. The
     variants with ``c`` of UGapEb and UCB-E use ``a = c n / H`` with ``H = sum of gap^-2``.
     """
-    means, budget = audibert_bubeck_munos(cell["problem"])
+    given, budget = FIXED_BUDGET[cell["problem"]]
+    means = np.array(given)
     n, gaps = len(means), best_k_gaps(means, 1)
     share = budget / hardness(gaps)
     rules: dict[str, AnyExplorer] = {
@@ -187,8 +227,8 @@ _BEST_K: dict[str, tuple[int, Callable[[], FloatArray]]] = {
     # Garivier and Kaufmann (2016), Table 1.
     "0.5 to 0.4": (1, lambda: np.array([0.5, 0.45, 0.43, 0.4])),
     "0.3 to 0.18": (1, lambda: np.array([0.3, 0.21, 0.2, 0.19, 0.18])),
-    "Audibert et al., problem 1": (1, lambda: audibert_bubeck_munos(1)[0]),
-    "Audibert et al., problem 4": (1, lambda: audibert_bubeck_munos(4)[0]),
+    "Audibert et al., problem 1": (1, lambda: np.array(FIXED_BUDGET[1][0])),
+    "Audibert et al., problem 4": (1, lambda: np.array(FIXED_BUDGET[4][0])),
 }
 
 

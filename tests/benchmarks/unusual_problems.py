@@ -18,8 +18,8 @@ from cmab.arrays import FloatArray
 from instances.arena import linear, problems
 from instances.arena.linear import Rng, ShrunkCoins, seed_of, shuffled, uniform
 from instances.arms import BernoulliArms, EmpiricalArms, SemiBandit
-from instances.changing import PiecewiseStationary
 from instances.coverage import Coverage
+from instances.rounds import PiecewiseStationary
 from instances.spreading import IndependentCascade
 from oracles import (
     BruteForce,

@@ -1,4 +1,4 @@
-"""Environments with sudden changes of the means between two rounds."""
+"""Environments whose rounds differ: new features, or sudden changes of the means."""
 
 from __future__ import annotations
 
@@ -7,9 +7,63 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cmab import Environment, Feedback
+from cmab import Context, Environment, Feedback
 from cmab.arrays import ArrayLike, FloatArray, IntArray
-from cmab.validation import arm_indices, integer, listed, shown
+from cmab.oracle import LinearOracle
+from cmab.validation import arm_indices, integer, listed, shown, vector
+from instances.arms import BernoulliArms, SemiBandit
+
+
+class LinearSemiBandit(SemiBandit):
+    """Bernoulli arms with means ``features @ coefficients`` and new features in each round.
+
+    Features are random unit vectors: absolute values of standard normal numbers, divided by their norm.
+    Because coefficients are nonnegative and have norm at most 1, all means are in [0, 1]. The means of the
+    instance itself, outside any round, are those of average features.
+
+    Parameters
+    ----------
+    coefficients : array_like, shape (d,)
+        Coefficients of the means, nonnegative, with norm at most 1.
+    oracle : LinearOracle
+        The family of super arms.
+
+    Examples
+    --------
+    >>> from cmab import C2UCB, simulate
+    >>> from instances import LinearSemiBandit
+    >>> from oracles import TopK
+    >>> environment = LinearSemiBandit([0.6, 0.8], TopK(20, k=3))
+    >>> policy = C2UCB(environment.oracle, dimension=2, radius=0.5)
+    >>> simulate(policy, environment, 500, rng=0)
+    Simulation(C2UCB: 1 x 500 rounds, mean regret 16.05)
+    """
+
+    def __init__(self, coefficients: ArrayLike, oracle: LinearOracle) -> None:
+        self.coefficients = vector("coefficients", coefficients, low=0.0)
+        size = float(np.linalg.norm(self.coefficients))
+        if not len(self.coefficients):
+            raise ValueError("coefficients must have at least one entry, got none")
+        if not size <= 1.0 + 1e-12:
+            raise ValueError(f"coefficients must have norm at most 1, got {size:.6g}")
+        d = len(self.coefficients)
+        # By symmetry, all features have the same mean.
+        usual = float(_directions(1000, d, np.random.default_rng(0)).mean())
+        # If `oracle` is not an oracle, `SemiBandit` raises the error.
+        means = np.full(getattr(oracle, "n_arms", 1), min(1.0, usual * float(self.coefficients.sum())))
+        super().__init__(BernoulliArms(means), oracle)
+
+    def in_round(self, t: int, rng: np.random.Generator) -> SemiBandit:
+        features = _directions(self.n_arms, len(self.coefficients), rng)
+        today = SemiBandit(BernoulliArms(np.minimum(features @ self.coefficients, 1.0)), self.oracle)
+        today.context = Context(features=features)
+        return today
+
+
+def _directions(n: int, d: int, rng: np.random.Generator) -> FloatArray:
+    drawn: FloatArray = np.abs(rng.standard_normal((n, d)))
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    return drawn
 
 
 class PiecewiseStationary(Environment):
