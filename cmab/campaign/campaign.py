@@ -526,7 +526,6 @@ class Campaign:
         first = self._stored("ask", key)
         if first is None:
             return []
-        self._replica.current()  # the names may be those of a new description
         others = self._replica.store.read(first.number)
         events = first, *itertools.islice(others, first.body.get("n", 1) - 1)
         return [self._request(event) for event in events]
@@ -940,6 +939,8 @@ class Campaign:
                 f"key must be new or of this call, got {shown(key)} of the {found.kind} of"
                 f" ticket {found.ticket}"
             )
+        if found:
+            self._replica.current()  # another process may have stored it, with the names of a new description
         return found
 
     def _played_body(self, played: Collection[Hashable], asked: dict[str, Any]) -> dict[str, Any]:

@@ -103,14 +103,13 @@ def _new(options: argparse.Namespace) -> Lines:
 
 def _options_of_ask(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out this name")
-    verb.add_argument("--instead-of", type=int, metavar="ROUND", help="cancel this round first")
 
 
 def _ask(options: argparse.Namespace) -> Lines:
     from cmab.campaign.progress import reasons_of
 
     folder = _folder(options)
-    of = folder.ask(options.without, instead_of=options.instead_of)
+    of = folder.ask(options.without)
     yield f"Round {of.number}: {'ask' if folder.is_network else 'choose'}"
     for row in reasons_of(folder.problem, folder.campaign.beliefs(), of, folder.rounds()):
         yield f"  {row['name']}: {'best so far' if row['is_best'] else 'explored, to learn more'}"

@@ -17,7 +17,7 @@ from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.files import Problem, value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.posterior import Beliefs
-from cmab.campaign.reports import Round, is_left_out, not_new, steps_in
+from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, steps_in
 from cmab.offline.log import written
 
 #: The number of posterior draws for a contribution in a network, and in a large one.
@@ -100,7 +100,7 @@ def _contributions(oracle: Any, beliefs: Beliefs, chosen: IntArray, rng: np.rand
 def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
     """Return a row for each name that was chosen in a reported round, with the best estimate first.
 
-    ``brings`` is an estimate of the model. In a network: how many people join, with the person, if only this
+    ``estimate`` is that of the model. In a network: how many people join, with the person, if only this
     person is asked. In a list: the mean result.
     """
     rounds: dict[Hashable, list[int]] = {}
@@ -115,8 +115,9 @@ def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
     for name in found:
         alone = np.array([numbers[name]], np.int64)
         brings = float(np.mean([value_of(folder.problem.oracle, alone, means) for means in draws]))
-        rows.append({"name": name, "rounds": rounds[name], "brings": brings})
-    return sorted(rows, key=lambda row: -row["brings"])
+        asked = {"asked": len(rounds[name]), "rounds": rounds[name]}
+        rows.append({"name": str(name), **asked, "estimate": round(brings, 3)})
+    return sorted(rows, key=lambda row: -row["estimate"])
 
 
 def different_people(rounds: Sequence[Round]) -> str:
@@ -125,7 +126,7 @@ def different_people(rounds: Sequence[Round]) -> str:
     The people asked in a reported round count as joined.
     """
     told = [of for of in rounds if of.state == "reported"]
-    names = {name for of in told for name in (*of.names, *(of.joined or {}))}
+    names = joined_ever(rounds)
     is_whole = all(of.count == len(of.names) + len(of.joined or {}) for of in told)
     return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
 
@@ -162,19 +163,6 @@ def _details(folder: CampaignFolder, of: Round) -> list[str]:
         return [f"{name}: {value:g}" for name, value in of.results.items()]
     joined = (of.joined or {}).items()
     return [str(name) if step is None else f"{name} (step {step})" for name, step in joined]
-
-
-def _people(folder: CampaignFolder) -> list[Row]:
-    what = "brings_about" if folder.is_network else "mean_result"
-    return [
-        {
-            "name": str(row["name"]),
-            "asked": len(row["rounds"]),
-            "rounds": row["rounds"],
-            what: round(row["brings"], 3),
-        }
-        for row in by_name(folder)
-    ]
 
 
 def history_of(folder: CampaignFolder) -> list[Row]:
@@ -269,7 +257,7 @@ WORDS = {
 #: The tables that can be exported.
 TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
     "rounds": _rounds,
-    "people": _people,
+    "people": by_name,
     "history": _history,
 }
 #: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
@@ -400,7 +388,7 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     about = "By item (the mean result is an estimate)"
     if folder.is_network:
         about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
-    yield from ["", about, *aligned(_people(folder)[:_MOST])]
+    yield from ["", about, *aligned(by_name(folder, _MOST))]
 
 
 def aligned(rows: Sequence[Row]) -> Iterator[str]:
