@@ -5,7 +5,7 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (33_920, 109),
+    "cmab": (33_890, 109),
     "oracles": (13_300, 36),
     "instances": (5_480, 22),
     "tests": (24_715, 163),
