@@ -44,7 +44,10 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
     for name, text, options, function in _VERBS:
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("folder", type=_path, metavar="FOLDER", help="folder of the campaign")
-        options(verb)
+        if options is not None:
+            options(verb)
+        if name in ("tell", "correct", "cancel"):
+            verb.add_argument("--round", type=int, metavar="N", help="number of the round")
         if name != "new":
             verb.add_argument(
                 "--accept-changes", action="store_true", help="accept changed files and options"
@@ -122,7 +125,6 @@ def _options_of_tell(verb: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="who joined, or NAME=STEP; for a list of items, what worked, or NAME=RESULT",
     )
-    verb.add_argument("--round", type=int, metavar="N", help="number of the round")
     verb.add_argument("--unknown", action="append", default=[], metavar="NAME", help="result is not known")
     verb.add_argument(
         "--asked", nargs="+", metavar="NAME", help="all who were really asked and came, if others than chosen"
@@ -173,10 +175,6 @@ def _report(options: argparse.Namespace, *, is_correction: bool) -> Lines:
     yield f"Round {of.number}: {outcome_in_words(of, is_network=folder.is_network)}"
 
 
-def _options_of_cancel(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--round", type=int, metavar="N", help="number of the round")
-
-
 def _cancel(options: argparse.Namespace) -> Lines:
     from cmab.campaign.reports import round_of
 
@@ -184,10 +182,6 @@ def _cancel(options: argparse.Namespace) -> Lines:
     number = round_of(folder.rounds(), options.round).number
     folder.cancel(number)
     yield f"Round {number}: {folder.rounds()[number - 1].state}"
-
-
-def _nothing(_: argparse.ArgumentParser) -> None:
-    """Add no options."""
 
 
 def _undo(options: argparse.Namespace) -> Lines:
@@ -246,8 +240,8 @@ _VERBS = (
     ("ask", "choose for the next round, with reasons", _options_of_ask, _ask),
     ("tell", "report who joined, or what worked", _options_of_tell, partial(_report, is_correction=False)),
     ("correct", "replace the report of a round", _options_of_tell, partial(_report, is_correction=True)),
-    ("cancel", "close a round that was not played, or leave out a report", _options_of_cancel, _cancel),
-    ("undo", "take back the last report, correction or cancellation", _nothing, _undo),
-    ("show", "show the state, and a table by person", _nothing, _show),
+    ("cancel", "close a round that was not played, or leave out a report", None, _cancel),
+    ("undo", "take back the last report, correction or cancellation", None, _undo),
+    ("show", "show the state, and a table by person", None, _show),
     ("export", "write a table as CSV", _options_of_export, _export),
 )

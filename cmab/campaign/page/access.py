@@ -14,7 +14,7 @@ import time
 import tomllib
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,39 +40,33 @@ _NAME = re.compile(r"[\w.@-]{1,64}")
 SHORTEST, LONGEST = 10, 1_000
 
 
-class Users:
-    """The users of a file in TOML, whose table ``[users]`` has the argon2 hash of each password by name.
+def checked_user(path: Path, name: str, password: str) -> str | None:
+    """Return the hash of a user if the password is right, else None; both take the same time."""
+    from argon2 import PasswordHasher
+    from argon2.exceptions import InvalidHashError, VerificationError
 
-    The file is read at each request, so that users can be added and removed while the page runs.
-    """
+    kept = read_users(path).get(name)
+    try:
+        PasswordHasher().verify(kept or _decoy(), password[:LONGEST].encode("utf-8", "replace"))
+    except (VerificationError, InvalidHashError):
+        return None
+    return kept
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        read_users(path)
 
-    def check(self, name: str, password: str) -> str | None:
-        """Return the hash of the user if the password is right, else None; both take the same time."""
-        from argon2 import PasswordHasher
-        from argon2.exceptions import InvalidHashError, VerificationError
+@cache
+def _decoy() -> str:
+    """Return the hash of an unknown password, for unknown names."""
+    from argon2 import PasswordHasher
 
-        kept = read_users(self.path).get(name)
-        try:
-            given = password[:LONGEST].encode("utf-8", "replace")
-            PasswordHasher().verify(self._decoy if kept is None else kept, given)
-        except (VerificationError, InvalidHashError):
-            return None
-        return kept
-
-    @cached_property
-    def _decoy(self) -> str:
-        """The hash of an unknown password, for unknown names."""
-        from argon2 import PasswordHasher
-
-        return str(PasswordHasher().hash(os.urandom(32)))
+    return str(PasswordHasher().hash(os.urandom(32)))
 
 
 def read_users(path: Path) -> dict[str, str]:
-    """Return the hashes of the passwords in a file, or raise ``ValueError`` with a message without them."""
+    """Return the hashes of the passwords in the table ``[users]`` of a TOML file, by name.
+
+    A ``ValueError`` has a message without hashes. The file is read at each request, so that users can be
+    added and removed while the page runs.
+    """
     try:
         users = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("users", {})
         is_valid = all(kept.startswith("$argon2id$") for kept in users.values())
@@ -159,8 +153,8 @@ class Access:
 
     Parameters
     ----------
-    users : Users, optional
-        The users. Without them, the token opens the page.
+    users : Path, optional
+        The file of the users. Without it, the token opens the page.
     owner : str
         The author of events without users.
     port : int
@@ -173,7 +167,7 @@ class Access:
 
     def __init__(
         self,
-        users: Users | None,
+        users: Path | None,
         *,
         owner: str,
         port: int,
@@ -204,7 +198,7 @@ class Access:
     def _is_user(self, session: WebSession) -> bool:
         """Return whether the user of a session is in the file, with the same password."""
         try:
-            return self.users is None or read_users(self.users.path).get(session.user) == session.password
+            return self.users is None or read_users(self.users).get(session.user) == session.password
         except (OSError, ValueError):  # without a valid file, everybody is logged out
             return False
 
@@ -253,7 +247,7 @@ class Access:
                 minutes = math.ceil((_SECONDS - (now - failed[0])) / 60.0)
                 raise Refusal(429, f"Too many failed attempts. Try again in {minutes} min.")
             try:
-                kept = self.users.check(name, password)
+                kept = checked_user(self.users, name, password)
             except (OSError, ValueError):
                 raise Refusal(503, "Nobody can log in, because the file of users is not valid.") from None
             if kept is None:

@@ -45,12 +45,14 @@ def run(options: argparse.Namespace) -> Lines:
     try:
         import uvicorn
 
-        from cmab.campaign.page.access import Access, Users
+        from cmab.campaign.page.access import Access, read_users
         from cmab.campaign.page.store import Store
         from cmab.campaign.page.web import application
     except ImportError as error:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
-    users = None if options.users is None else Users(options.users)
+    users: Path | None = options.users
+    if users is not None:
+        read_users(users)
     store = Store(options.folder)
     yield "Preparing the page. This takes up to a few minutes after an installation, and a moment later on."
     warm_up()

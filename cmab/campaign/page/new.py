@@ -13,7 +13,7 @@ from typing import Any
 from starlette.responses import Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
-from cmab.campaign.page.store import check_title, check_unpacked, file_name
+from cmab.campaign.page.store import check_title, check_unpacked
 from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
@@ -110,8 +110,7 @@ def _upload(context: Context, name: str) -> File | None:
     assert context.session is not None
     once = context.form.get("once", "")
     if name in context.files:
-        given = context.files[name]
-        context.session.upload = once, File(file_name(given.name), given.data)
+        context.session.upload = once, context.files[name]
     kept = context.session.upload
     return kept[1] if kept is not None and kept[0] == once else None
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cmab.campaign.files import FILE, Options
+from cmab.campaign.files import EVENTS, FILE, Options
 from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.page.access import Refusal
 from cmab.campaign.reports import Round
@@ -193,5 +193,5 @@ def file_name(given: str) -> str:
     last = re.split(r"[/\\]", given)[-1]
     found = re.search(r"(?:\.[A-Za-z0-9]{1,8}){1,2}$", last)
     stem, ending = (last[: found.start()], found.group().lower()) if found else (last, ".csv")
-    is_plain = re.fullmatch(r"\w[\w ()+.-]{0,80}", stem) and stem.lower() not in ("campaign", "events")
+    is_plain = re.fullmatch(r"\w[\w ()+.-]{0,80}", stem) and last.lower() not in (FILE, EVENTS)
     return f"{stem if is_plain else 'network'}{ending}"

@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, WebSession
-from cmab.campaign.page.store import Store
+from cmab.campaign.page.store import Store, file_name
 from cmab.campaign.reports import UnreachableError, round_of
 from cmab.errors import NewerEventsError, TicketError
 
@@ -47,7 +47,7 @@ TEMPLATES = Environment(
 
 
 class File(NamedTuple):
-    """An uploaded file: the name that the browser gave, and the contents."""
+    """An uploaded file: the name under which it is stored, and the contents."""
 
     name: str
     data: bytes
@@ -75,7 +75,7 @@ class Context:
         sent = await self.request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most)
         for name, value in sent.multi_items():
             if isinstance(value, UploadFile) and value.filename:
-                self.files[name] = File(value.filename, await value.read())
+                self.files[name] = File(file_name(value.filename), await value.read())
         fields = [(name, value) for name, value in sent.multi_items() if isinstance(value, str)]
         self.form = ImmutableMultiDict(fields)
         await sent.close()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cmab.campaign.files import alike_in_words
 from cmab.campaign.progress import different_people
 from cmab.campaign.reports import Round, without_path
 from oracles import DirectedGraph
@@ -23,6 +24,21 @@ LINE = DirectedGraph([0, 1, 2], [1, 2, 3], n_nodes=4, labels=NAMES)
 )
 def test_who_can_be_reached(joined, unknown, lost):
     assert without_path(LINE, ["Ann"], joined, unknown) == lost
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["John", "Jon", "Bob"], "Jon and John"),
+        (["Anna", "Ana", "Ann"], "Ana and Anna"),
+        (["Paul Meyer", "Paul Meier"], "Paul Meyer and Paul Meier"),
+        (["P10", "P100", "Tim", "Tom", "Maria", "Mario"], None),  # numbers, and other names
+        ([f"code{a}{b}x" for a in "abcd" for b in "efgh"], None),
+    ],
+)
+def test_names_that_differ_in_a_letter_are_shown(names, alike):
+    line = f"names that look alike and may be one: {alike}"
+    assert alike_in_words(names) == ([] if alike is None else [line])
 
 
 def test_different_people_are_counted_once():

@@ -246,18 +246,7 @@ def test_a_half_filled_report_survives_a_reload_and_the_way_back(browser, served
     assert by(browser, "#others").get_attribute("value") == ""
 
 
-PAGES = [
-    "",
-    "/state",
-    "/history",
-    "/export",
-    "/print",
-    "/settings",
-    "REPORT",
-    "NEW",
-    "READ",
-    "HOME",
-]
+PAGES = ["", "/state", "/history", "/export", "/print", "/settings", "REPORT", "NEW", "READ", "HOME"]
 
 
 @pytest.mark.parametrize("path", PAGES)

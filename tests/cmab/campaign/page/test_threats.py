@@ -38,13 +38,13 @@ def stranger(page, spring):
 def shared(tmp_path_factory):
     """A page with users, and a campaign with a round."""
     pytest.importorskip("argon2")
-    from cmab.campaign.page.access import Users, add_user
+    from cmab.campaign.page.access import add_user
 
     file = tmp_path_factory.mktemp("users") / "users.toml"
     for user, password in PASSWORDS.items():
         add_user(file, user, password)
     assert all(password not in file.read_text() for password in PASSWORDS.values())
-    page = Page(tmp_path_factory.mktemp("shared"), users=Users(file))
+    page = Page(tmp_path_factory.mktemp("shared"), users=file)
     assert page.log_in("dora", PASSWORDS["dora"]).status_code == 303
     page.place = page.create()
     page.choose(page.place)
@@ -145,17 +145,17 @@ def test_passwords_cannot_be_guessed_for_long(shared):
 def test_a_user_who_is_removed_changed_or_logged_out_loses_the_session_at_once(shared):
     from cmab.campaign.page.access import add_user, read_users
 
-    add_user(shared.access.users.path, "gus", "gus has a password")
+    add_user(shared.access.users, "gus", "gus has a password")
     shared.client.cookies.clear()
     shared.log_in("gus", "gus has a password")
     shared.get("/new")
-    text = shared.access.users.path.read_text()
-    shared.access.users.path.write_text(text[: text.index('"gus" = ')])
-    assert "gus" not in read_users(shared.access.users.path)
+    text = shared.access.users.read_text()
+    shared.access.users.write_text(text[: text.index('"gus" = ')])
+    assert "gus" not in read_users(shared.access.users)
     assert shared.client.get("/").headers["location"] == "/login"
-    add_user(shared.access.users.path, "gus", "gus has a password")
+    add_user(shared.access.users, "gus", "gus has a password")
     shared.log_in("gus", "gus has a password")
-    add_user(shared.access.users.path, "gus", "another password")
+    add_user(shared.access.users, "gus", "another password")
     assert shared.client.get("/").headers["location"] == "/login"
     shared.log_in("gus", "another password")
     kept = dict(shared.client.cookies)
@@ -194,14 +194,7 @@ def test_names_with_markup_are_text(tmp_path):
     page.report(place, 1, nobody="1")
     page.choose(place)
     page.report(place, 2, 400, others="<script>2</script>")
-    for path in (
-        "",
-        "/state",
-        "/history",
-        "/export",
-        "/print",
-        "/rounds/2/report",
-    ):
+    for path in ("", "/state", "/history", "/export", "/print", "/rounds/2/report"):
         text = page.get(f"{place}{path}").text.replace(OWN_SCRIPT, "")
         assert "<script" not in text and "<img" not in text and "<b>" not in text and "onload=x>" not in text
     assert "&lt;script&gt;alert(1)" in page.get(place).text and "{{ 7 * 7 }}" in page.get(place).text
@@ -338,7 +331,7 @@ def test_error_pages_tell_nothing_of_the_machine(page, spring, monkeypatch):
 
 
 def test_a_damaged_file_of_users_closes_the_page(shared):
-    file = shared.access.users.path
+    file = shared.access.users
     text = file.read_text()
     shared.client.cookies.clear()
     shared.log_in("rita", PASSWORDS["rita"])
