@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.arrays import ArrayLike, IntArray
 from cmab.compiled import keyed_uniforms
 from cmab.environment import round_key
 from cmab.feedback import Feedback
@@ -103,12 +103,9 @@ class Coverage(ValuedByOracle):
         """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
         arms = self.oracle.triggered_arms(check_super_arm(self.oracle, super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
-        return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))
-
-    def _weight_reached(self, arms: IntArray, outcomes: FloatArray) -> float:
-        """Return the realised reward: the expected reward if the probability of each edge is its outcome."""
+        # The expected reward if the probability of each edge is its outcome. Edges that were not drawn have
+        # outcome 0, so the set of all left nodes has the same reward.
         certain = np.zeros(self.n_arms)
-        # Edges that were not drawn have outcome 0, so the set of all left nodes has the same reward.
         certain[arms] = outcomes
-        left = np.arange(self.oracle.n_choices)
-        return self.oracle.expected_reward(left, certain)
+        reached = self.oracle.expected_reward(np.arange(self.oracle.n_choices), certain)
+        return Feedback.unchecked(arms, outcomes, reached)

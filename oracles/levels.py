@@ -65,7 +65,6 @@ class LevelAllocation(LinearOracle):
     """
 
     can_constrain = True
-
     has_membership = True
 
     def __init__(self, costs: Mapping[Hashable, ArrayLike] | Iterable[ArrayLike], budget: float) -> None:

@@ -332,7 +332,6 @@ class Slate(LinearOracle):
     """
 
     can_constrain = True
-
     has_membership = True
 
     def __init__(

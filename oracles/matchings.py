@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -67,25 +66,18 @@ _LARGE, _SPARSE = 100_000, 20
 _USUAL = 1e150
 
 
-@dataclass(frozen=True, eq=False)
 class TwoSides:
-    """The row and the column of each edge."""
+    """The row and the column of each edge of a bipartite graph; the rows are the nodes of side 0."""
 
-    rows: IntArray
-    columns: IntArray
-    shape: tuple[int, int]
-    has_parallels: bool
-
-    @classmethod
-    def of(cls, side: IntArray, tails: IntArray, heads: IntArray, may_repeat: bool) -> TwoSides:
-        """Return the rows, the nodes of side 0, and the columns of the edges of a bipartite graph."""
+    def __init__(self, side: IntArray, tails: IntArray, heads: IntArray, may_repeat: bool) -> None:
         is_row = side == 0
         place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
         is_forward = is_row[tails]
-        rows, columns = place[np.where(is_forward, tails, heads)], place[np.where(is_forward, heads, tails)]
-        shape = int(is_row.sum()), int((~is_row).sum())
-        cells = np.sort(rows * shape[1] + columns) if may_repeat else np.empty(0, np.int64)
-        return cls(rows, columns, shape, bool((cells[1:] == cells[:-1]).any()))
+        self.rows: IntArray = place[np.where(is_forward, tails, heads)]
+        self.columns: IntArray = place[np.where(is_forward, heads, tails)]
+        self.shape = int(is_row.sum()), int((~is_row).sum())
+        cells = np.sort(self._cells) if may_repeat else np.empty(0, np.int64)
+        self.has_parallels = bool((cells[1:] == cells[:-1]).any())
 
     @cached_property
     def _cells(self) -> IntArray:
@@ -232,7 +224,7 @@ class Matching(LinearOracle):
         if side is None and method == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
         may_repeat = not hasattr(graph, "is_multigraph") or graph.is_multigraph()
-        self._sides = None if side is None else TwoSides.of(side, self._tails, self._heads, may_repeat)
+        self._sides = None if side is None else TwoSides(side, self._tails, self._heads, may_repeat)
         if self.perfect and 2 * self.max_size < len(self._nodes):
             raise ValueError(f"graph must have a perfect matching, got {graph} without one")
 

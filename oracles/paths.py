@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -151,98 +149,82 @@ def solve_acyclic(means, integers, reals, out):
     return acyclic(roads, Search(nodes[:n], reals[m:], nodes[n : 2 * n]), weights, source, target, out)
 
 
-@dataclass(frozen=True, eq=False)
-class RoadMap:
-    """The roads of a graph with edges numbered as in ``graph.edges``; undirected edges leave both their ends.
-
-    `order` is a topological order of the nodes; it is empty if the graph is undirected or has a cycle.
-    """
-
-    labels: list[tuple[Hashable, ...]]
-    roads: Roads
-    order: IntArray
-    source: int
-    target: int
-
-    @cached_property
-    def n_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.roads.offsets) - 1
-
-    @classmethod
-    def of(cls, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> RoadMap:
-        """Return the arrays of a graph of any kind."""
-        number, labels, tails, heads = network_of(graph)
-        start, end = end_numbers(source, target, number)
-        directed = graph.is_directed()
-        starts = tails if directed else np.concatenate([tails, heads])
-        ends = heads if directed else np.concatenate([heads, tails])
-        # Sort by start node; edges of one start node keep their order.
-        by_start = np.lexsort((np.arange(len(starts)) % len(labels), starts))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(number)))])
-        if not _leads_to(offsets, ends[by_start], start, end):
-            raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
-        order = topological_order(tails, heads, len(number)) if directed else np.empty(0, np.int64)
-        roads = Roads(offsets.astype(np.int64), ends[by_start], by_start % len(labels), tails, heads)
-        return cls(labels, roads, order, start, end)
-
-    def holds_path(self, arms: IntArray) -> bool:
-        """Return whether `arms`, in any order, form a path from source to target without repeated nodes."""
-        roads, node, met, left = self.roads, self.source, {self.source}, arms.tolist()
-        is_directed = len(roads.edges) == len(roads.tails)
-        while left:
-            onward = [
-                edge
-                for edge in left
-                if roads.tails[edge] == node or (roads.heads[edge] == node and not is_directed)
-            ]
-            # If the path branches, some edge remains unused or some node is repeated.
-            if len(onward) != 1:
-                return False
-            left.remove(onward[0])
-            node = int(roads.tails[onward[0]] + roads.heads[onward[0]] - node)
-            if node in met:
-                return False
-            met.add(node)
-        return node == self.target
-
-
-def _leads_to(offsets: IntArray, ends: IntArray, start: int, end: int) -> bool:
-    """Return whether a path leads from `start` to `end`."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    n = len(offsets) - 1
-    graph: Any = csr_array((np.ones(len(ends)), ends, offsets), shape=(n, n))
-    return bool((breadth_first_order(graph, start, return_predecessors=False) == end).any())
-
-
 class _Paths(Oracle):
-    """The common methods of the two path oracles."""
+    """The paths of a graph, whose edges are numbered as in ``graph.edges``; undirected edges leave both ends.
+
+    `_order` is a topological order of the nodes; it is empty if the graph is undirected or has a cycle.
+    """
 
     has_membership = True
 
     def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
-        self._map = RoadMap.of(graph, source, target)
-        self._names = self._map.labels
-        self.n_arms = len(self._map.labels)
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        number, self._names, tails, heads = network_of(graph)
+        start, end = self._ends = end_numbers(source, target, number)
         self.source, self.target = source, target
+        self.n_arms, self._n_nodes = len(self._names), len(number)
+        directed, n = graph.is_directed(), len(number)
+        starts = tails if directed else np.concatenate([tails, heads])
+        ends = heads if directed else np.concatenate([heads, tails])
+        # Sort by start node; edges of one start node keep their order.
+        by_start = np.lexsort((np.arange(len(starts)) % self.n_arms, starts))
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=n))])
+        steps: Any = csr_array((np.ones(len(ends)), ends[by_start], offsets), shape=(n, n))
+        if not (breadth_first_order(steps, start, return_predecessors=False) == end).any():
+            raise ValueError(f"graph must have a path from {shown(source)} to {shown(target)}, got none")
+        self._order = topological_order(tails, heads, n) if directed else np.empty(0, np.int64)
+        edges = by_start % self.n_arms
+        self._roads = Roads(offsets.astype(np.int64), ends[by_start], edges, tails, heads)
 
     def __repr__(self) -> str:
-        return described(self, n_nodes=self._map.n_nodes)
+        return described(self, n_nodes=self._n_nodes)
 
     @property
     def max_size(self) -> int:
         """A bound: a path visits each node at most once."""
-        return self._map.n_nodes - 1
+        return self._n_nodes - 1
 
     def is_feasible(self, super_arm: IntArray) -> bool:
-        super_arm = self._check_entries(super_arm)
-        return self._map.holds_path(super_arm)
+        """Return whether the arms, in any order, form a path without repeated nodes."""
+        left, tails, heads = self._check_entries(super_arm).tolist(), self._roads.tails, self._roads.heads
+        node, target = self._ends
+        met = {node}
+        while left:
+            onward = [e for e in left if tails[e] == node or (heads[e] == node and self.is_undirected)]
+            # If the path branches, some edge remains unused or some node is repeated.
+            if len(onward) != 1:
+                return False
+            left.remove(onward[0])
+            node = int(tails[onward[0]] + heads[onward[0]] - node)
+            if node in met:
+                return False
+            met.add(node)
+        return node == target
 
     @property
     def is_undirected(self) -> bool:  # type: ignore[override]
-        return len(self._map.roads.edges) > len(self._map.labels)
+        return len(self._roads.edges) > self.n_arms
+
+    def _best_path(self, costs: FloatArray, ends: tuple[int, int] | None = None) -> IntArray | None:
+        """Return the cheapest path between two nodes (by default the terminals).
+
+        Infinite costs close edges.
+        """
+        roads, n, ends = self._roads, self._n_nodes, ends or self._ends
+        path = np.empty(n, np.int64)
+        if len(self._order):
+            search = Search(self._order, np.empty(n), np.empty(n, np.int64))
+            size = acyclic(roads, search, costs.copy(), *ends, path)
+        else:
+            size = dijkstra(roads, costs, *ends, path)
+            if size < 0:
+                # Sums that overflow cannot be compared, so repeat with smaller costs.
+                smaller = costs.copy()
+                shrink(smaller, n)
+                size = dijkstra(roads, smaller, *ends, path)
+        return None if size < 0 else path[:size]
 
 
 class ShortestPath(_Paths, LinearOracle):
@@ -289,7 +271,7 @@ class ShortestPath(_Paths, LinearOracle):
     ) -> None:
         super().__init__(graph, source, target)
         self.sense = one_of("sense", sense, ("min", "max"))
-        self._is_acyclic = len(self._map.order) > 0
+        self._is_acyclic = len(self._order) > 0
         if self.sense == "max" and not self._is_acyclic:
             raise ValueError(
                 f"sense must be 'min' unless graph is directed and acyclic, got 'max' for {graph}"
@@ -303,7 +285,7 @@ class ShortestPath(_Paths, LinearOracle):
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the best path, in the order of the path."""
         costs = self._check_costs(means)
-        path = _best_path(self._map, costs)
+        path = self._best_path(costs)
         assert path is not None, "the constructor checked that a path exists"
         return path
 
@@ -327,19 +309,19 @@ class ShortestPath(_Paths, LinearOracle):
         required, banned = self._check_constraints(include, exclude)
         costs[banned] = np.inf
         if len(required) == 0:
-            return _best_path(self._map, costs)
+            return self._best_path(costs)
         if not self._is_acyclic:
             raise TypeError("include must be empty unless graph is directed and acyclic")
         return self._through(required, costs)
 
     def _through(self, required: IntArray, costs: FloatArray) -> IntArray | None:
         """Return the best path through the required edges of an acyclic graph, from legs between them."""
-        roads, rank = self._map.roads, np.empty(self._map.n_nodes, np.int64)
-        rank[self._map.order] = np.arange(self._map.n_nodes)
+        roads, rank = self._roads, np.empty(self._n_nodes, np.int64)
+        rank[self._order] = np.arange(self._n_nodes)
         stops = required[np.argsort(rank[roads.tails[required]], kind="stable")]
-        starts = np.concatenate([[self._map.source], roads.heads[stops]])
-        ends = np.concatenate([roads.tails[stops], [self._map.target]])
-        legs = [_best_path(self._map, costs, int(u), int(v)) for u, v in zip(starts, ends, strict=True)]
+        starts = np.concatenate([self._ends[:1], roads.heads[stops]])
+        ends = np.concatenate([roads.tails[stops], self._ends[1:]])
+        legs = [self._best_path(costs, (int(u), int(v))) for u, v in zip(starts, ends, strict=True)]
         if any(leg is None for leg in legs) or not np.isfinite(costs[required]).all():
             return None
         pieces = [piece for leg, stop in zip(legs, [*stops, -1], strict=True) for piece in (leg, [stop])]
@@ -349,13 +331,12 @@ class ShortestPath(_Paths, LinearOracle):
         """Return the compiled rule for a directed acyclic graph; None for other graphs."""
         if not self._is_acyclic:
             return None
-        road = self._map
-        head = [-int(self._sign), road.n_nodes, road.source, road.target]
-        scratch = np.empty(road.n_nodes, np.int64)
+        head = [-int(self._sign), self._n_nodes, *self._ends]
+        scratch = np.empty(self._n_nodes, np.int64)
         return Kernel(
             solve_acyclic,
-            np.concatenate([head, road.order, scratch, *road.roads]),
-            np.empty(self.n_arms + road.n_nodes),
+            np.concatenate([head, self._order, scratch, *self._roads]),
+            np.empty(self.n_arms + self._n_nodes),
         )
 
     def _check_costs(self, means: FloatArray) -> FloatArray:
@@ -390,13 +371,13 @@ class MostReliablePath(_Paths):
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the most reliable path, in the order of the path."""
-        path = _best_path(self._map, self._lengths(means))
+        path = self._best_path(self._lengths(means))
         assert path is not None, "the constructor checked that a path exists"
         return path
 
     def solve_within(self, means: FloatArray, available: BoolArray, rng: np.random.Generator) -> IntArray:
         available = self._check_available(available)
-        path = _best_path(self._map, np.where(available, self._lengths(means), np.inf))
+        path = self._best_path(np.where(available, self._lengths(means), np.inf))
         if path is None:
             raise self._none_within(available)
         return path
@@ -419,23 +400,3 @@ class MostReliablePath(_Paths):
     def smoothness(self) -> Smoothness:
         """Return the smoothness of a product of at most `max_size` means."""
         return Smoothness.linear(self.max_size)
-
-
-def _best_path(
-    road: RoadMap, costs: FloatArray, source: int | None = None, target: int | None = None
-) -> IntArray | None:
-    """Return the cheapest path between two nodes (by default the terminals); infinite costs close edges."""
-    roads = road.roads
-    ends = road.source if source is None else source, road.target if target is None else target
-    path = np.empty(road.n_nodes, np.int64)
-    if len(road.order):
-        search = Search(road.order, np.empty(road.n_nodes), np.empty(road.n_nodes, np.int64))
-        size = acyclic(roads, search, costs.copy(), *ends, path)
-    else:
-        size = dijkstra(roads, costs, *ends, path)
-        if size < 0:
-            # Sums that overflow cannot be compared, so repeat with smaller costs.
-            smaller = costs.copy()
-            shrink(smaller, road.n_nodes)
-            size = dijkstra(roads, smaller, *ends, path)
-    return None if size < 0 else path[:size]

@@ -32,7 +32,6 @@ class TopK(LinearOracle):
     """
 
     can_constrain = True
-
     has_membership = True
 
     def __init__(self, n_arms: int, k: int, *, sense: Sense = "max") -> None:
