@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, FloatArray, IntArray
+from cmab.compiled import keyed_uniforms
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
@@ -100,8 +101,6 @@ class Coverage(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Draw the outcome of every edge of the k chosen left nodes; raise ``ValueError`` if not feasible."""
-        from cmab.compiled import keyed_uniforms
-
         arms = self.oracle.triggered_arms(check_super_arm(self.oracle, super_arm))
         outcomes = (keyed_uniforms(round_key(rng), arms) < self.means[arms]).astype(np.float64)
         return Feedback.unchecked(arms, outcomes, self._weight_reached(arms, outcomes))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab.arrays import ArrayLike, IntArray
-from cmab.compiled import Kernel, keyed_uniform, lean_kernel, play_kernel
+from cmab.compiled import Kernel, keyed_uniform, keyed_uniforms, lean_kernel, play_kernel
 from cmab.environment import round_key
 from cmab.feedback import Feedback
 from cmab.oracle import check_super_arm
@@ -81,8 +81,6 @@ class CascadeModel(ValuedByOracle):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Show a list of k arms; raise ``ValueError`` if `super_arm` is not feasible."""
-        from cmab.compiled import keyed_uniforms
-
         chosen = check_super_arm(self.oracle, super_arm)
         successes = keyed_uniforms(round_key(rng), chosen) < self.means[chosen]
         is_disjunctive = self.oracle.reward == "disjunctive"

@@ -18,17 +18,12 @@ from cmab.validation import frozen, integer, one_of, shown, vector
 from instances.arms import BernoulliOutcomes
 from instances.graphs import weighted_cascade
 from oracles import DirectedGraph
+from oracles.influence import spread
 from oracles.influence.certificate import estimate
-from oracles.influence.cover import choose_some
-from oracles.influence.deadlines import Delays, TimedSets
+from oracles.influence.cover import choose_some, count_covered
+from oracles.influence.deadlines import Delays, TimedSets, timed_cascade
 from oracles.influence.graph import as_directed_graph, require_memory, threshold_weights
 from oracles.influence.sets import Model, ReverseGraph, SetCollection
-from oracles.influence.spread import (
-    MOST_OUTCOMES,
-    exact_spread,
-    exact_threshold_spread,
-    triggering_probabilities,
-)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -113,18 +108,16 @@ class SpreadingInfluence(BernoulliOutcomes):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         super_arm = self._check_super_arm(super_arm)
-        from oracles.influence import spread as kernels
-
         graph = self.graph
         offsets, arms = graph.out_arcs
         # "none" runs like "node"; the feedback is removed below.
-        shows = {"edge": kernels.COINS, "credit": kernels.CREDITED}.get(self.feedback, kernels.ALONE)
-        rows, coins = kernels.Rows(offsets, arms, graph.out_heads), kernels.Coins(*self._coins)
-        _, observed, outcomes = out = kernels.Shown(
+        shows = {"edge": spread.COINS, "credit": spread.CREDITED}.get(self.feedback, spread.ALONE)
+        rows, coins = spread.Rows(offsets, arms, graph.out_heads), spread.Coins(*self._coins)
+        _, observed, outcomes = out = spread.Shown(
             np.empty(graph.n_nodes, np.int64), np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
         )
         once = self.model == "lt"
-        size, seen = kernels.cascade_with_node_feedback(
+        size, seen = spread.cascade_with_node_feedback(
             rows, coins, super_arm, round_key(rng), shows, once, out
         )
         if self.feedback == "none":
@@ -141,7 +134,7 @@ class SpreadingInfluence(BernoulliOutcomes):
         super_arm = self._check_super_arm(super_arm)
         if self.feedback != "edge" or self.model != "ic":
             return None
-        return triggering_probabilities(self.graph, np.array(self.means), super_arm)
+        return spread.triggering_probabilities(self.graph, np.array(self.means), super_arm)
 
     @cached_property
     def _coins(self) -> tuple[AnyArray, FloatArray, FloatArray]:
@@ -174,8 +167,6 @@ class SpreadingInfluence(BernoulliOutcomes):
         return value
 
     def _computed(self, seeds: IntArray) -> tuple[float, float]:
-        from oracles.influence.cover import count_covered
-
         exact = self._exact(seeds)
         if exact is not None:
             return exact, 0.0
@@ -221,7 +212,7 @@ class SpreadingInfluence(BernoulliOutcomes):
         """The best known k seeds, and whether they are proven to be the best."""
         k, n = self.k, self.graph.n_nodes
         assert k is not None
-        outcomes = max(_LEAST_OUTCOMES, min(self._n_outcomes(), MOST_OUTCOMES))
+        outcomes = max(_LEAST_OUTCOMES, min(self._n_outcomes(), spread.MOST_OUTCOMES))
         if comb(n, k) * outcomes <= _MOST_ENUMERATED:
             families = [np.array(seeds, np.int64) for seeds in combinations(range(n), k)]
             values = [self._exact(seeds) for seeds in families]
@@ -349,13 +340,13 @@ class IndependentCascade(SpreadingInfluence):
 
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
-        from oracles.influence.spread import cascade
-
         seeds = self._check_super_arm(super_arm)
         if self.feedback != "edge":
             return super().play(seeds, rng)
         observed, outcomes = np.empty(self.n_arms, np.int64), np.empty(self.n_arms)
-        size, seen = cascade(self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes)
+        size, seen = spread.cascade(
+            self.graph.out_arcs[0], self._rows, seeds, round_key(rng), observed, outcomes
+        )
         # Shrinking in place frees the rest of the memory without a copy.
         observed.resize(seen, refcheck=False)
         outcomes.resize(seen, refcheck=False)
@@ -363,9 +354,7 @@ class IndependentCascade(SpreadingInfluence):
 
     @cached_property
     def _rows(self) -> AnyArray:
-        from oracles.influence.spread import arcs_in_rows
-
-        rows: AnyArray = arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
+        rows: AnyArray = spread.arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
         return rows
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
@@ -373,7 +362,7 @@ class IndependentCascade(SpreadingInfluence):
         return np.arange(self.n_arms), np.empty(0), self.means[self.graph.out_arcs[1]]
 
     def _exact(self, seeds: IntArray) -> float | None:
-        return exact_spread(self.graph, self.means, seeds)
+        return spread.exact_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
         # Two outcomes for each uncertain edge; shifts by more than 62 bits would overflow.
@@ -460,15 +449,13 @@ class LinearThreshold(SpreadingInfluence):
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Place the weights of the edges into a node side by side on [0, 1]."""
-        from oracles.influence.spread import side_by_side
-
         # A uniform number per node selects the edge whose interval contains it, or no edge.
-        lows, highs = side_by_side(*self.graph.in_arcs, self.means)
+        lows, highs = spread.side_by_side(*self.graph.in_arcs, self.means)
         out = self.graph.out_arcs[1]
         return self.graph.out_heads, lows[out], highs[out]
 
     def _exact(self, seeds: IntArray) -> float | None:
-        return exact_threshold_spread(self.graph, self.means, seeds)
+        return spread.exact_threshold_spread(self.graph, self.means, seeds)
 
     def _n_outcomes(self) -> int:
         # A node keeps one of its in-edges or none: the product of (in-degree + 1) over all nodes.
@@ -533,8 +520,6 @@ class DeadlineCascade(IndependentCascade):
     def play(self, super_arm: IntArray, rng: np.random.Generator) -> Feedback:
         """Run one cascade; the arms of the feedback are in order of activation of their tails."""
         super_arm = self._check_super_arm(super_arm)
-        from oracles.influence.deadlines import timed_cascade
-
         graph, n, m = self.graph, self.graph.n_nodes, self.n_arms
         world = self.delays.along(*graph.out_arcs, graph.out_heads, self.means)
         active, observed, outcomes = np.empty(n, np.int64), np.empty(m, np.int64), np.empty(m)

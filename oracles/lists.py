@@ -526,11 +526,8 @@ def _names(items: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
     if isinstance(items, int | np.integer):
         return tuple(range(integer("items", items, 1)))
     names = tuple(listed("items", items, "items, or their number"))
-    try:
-        for name in names:
-            check_name(name)
-    except ValueError as error:
-        raise ValueError(f"items must be valid names: {error}") from None
+    for name in names:
+        check_name(name)
     if not names or len(set(names)) < len(names):
         raise ValueError(f"items must be different names, at least one, got {shown(items)}")
     return names

@@ -1,4 +1,4 @@
-"""Matchings of bipartite graphs by scipy, of general graphs by rustworkx, and b-matchings by HiGHS."""
+"""Matchings of bipartite graphs by scipy, and of general graphs by rustworkx."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from cmab.guarantees import SolverCertificate
-from cmab.oracle import Sense
+from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
-from cmab.validation import check_flag, integer, one_of, shown
-from oracles._networks import GraphInput, edge_ends, network_of
-from oracles.anytime import OnLimit, checked_limits
-from oracles.programs import FeasibleSet, PuLPOracle, scaled, value_of
+from cmab.validation import check_flag, one_of, shown
+from oracles._networks import GraphInput, network_of
+from oracles.programs import scaled
 
 # The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
 # and the bits of a sum.
@@ -173,14 +171,13 @@ class TwoSides:
         return chosen
 
 
-class Matching(PuLPOracle):
-    """Sets of edges with at most one edge at each node, or at most `capacity` edges.
-
-    Exact, up to ``1e-12 * n_arms`` times the largest absolute mean: see `PuLPOracle`. Several threads may
-    share it.
+class Matching(LinearOracle):
+    """Sets of edges with at most one edge at each node. Exact, up to rounding of sums.
 
     Base arm i is the i-th edge of ``graph.edges``. Without `perfect`, the empty set is a matching, so the
-    answer has no edges of negative mean (positive cost). It may contain edges of mean 0.
+    answer has no edges of negative mean (positive cost). It may contain edges of mean 0. Several threads may
+    share the oracle. If a node may have several edges, use `GeneralizedAssignment`, `MinCostFlow` or
+    `PuLPOracle`.
 
     Parameters
     ----------
@@ -189,25 +186,13 @@ class Matching(PuLPOracle):
         An integer array of shape (n_arms, 2) has the numbers of both ends of each edge. The edges of a
         symmetric sparse matrix are its entries on and above the diagonal, row by row.
     perfect : bool
-        Whether the number of chosen edges at each node must equal the capacity of the node.
-    capacity : int, mapping or str
-        The largest number of chosen edges at a node: one number, a number for each node, or the name of a
-        node attribute. With 1, the super arms are matchings; with larger numbers, b-matchings.
-    method : {"auto", "pulp", "assignment", "blossom"}
-        The algorithm. ``"pulp"`` supports all graphs, see `PuLPOracle`; only this method builds an integer
-        program, which takes minutes for a perfect matching of 250,000 edges. ``"assignment"`` (scipy, dense
-        or sparse) supports bipartite graphs of capacity 1; it is 11 to 29 times faster on complete graphs and
-        2 to 7 times faster on sparse graphs. ``"blossom"`` (rustworkx) supports all graphs of capacity 1; it
-        is 1 to 200 times faster, with the largest gain on graphs with many odd cycles. ``"auto"`` uses
-        the first supported method of ``"assignment"``, ``"blossom"`` and ``"pulp"``. If several matchings are
-        optimal, different methods may return different ones.
+        Whether each node must have an edge.
+    method : {"auto", "assignment", "blossom"}
+        The algorithm. ``"assignment"`` (scipy, dense or sparse) supports bipartite graphs, and ``"blossom"``
+        (rustworkx) all graphs. ``"auto"`` uses the first of them that supports the graph. If several
+        matchings are optimal, they may return different ones.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
-    gap : float
-    time_limit : float, optional
-    node_limit : int, optional
-    on_limit : {"raise", "best"}
-        As in `PuLPOracle`, for ``"pulp"``. The other methods take polynomial time and complete each call.
 
     Examples
     --------
@@ -229,17 +214,11 @@ class Matching(PuLPOracle):
         graph: GraphInput,
         perfect: bool = False,
         *,
-        capacity: int | Mapping[Hashable, int] | str = 1,
-        method: Literal["auto", "pulp", "assignment", "blossom"] = "auto",
+        method: Literal["auto", "assignment", "blossom"] = "auto",
         sense: Sense = "max",
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        node_limit: int | None = None,
-        on_limit: OnLimit = "raise",
     ) -> None:
-        limits = checked_limits(time_limit, gap, on_limit, node_limit)
         self._nodes, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
-        self._names = self.edges
+        self._names, self.n_arms = self.edges, len(self.edges)
         loops = np.flatnonzero(self._tails == self._heads)
         if len(loops):
             raise ValueError(
@@ -247,56 +226,29 @@ class Matching(PuLPOracle):
             )
         check_flag("perfect", perfect)
         self.perfect = bool(perfect)
-        self.method = one_of("method", method, ("auto", "pulp", "assignment", "blossom"))
+        self.method = one_of("method", method, ("auto", "assignment", "blossom"))
         self.sense = one_of("sense", sense, ("max", "min"))
-        self._room = _capacities(graph, self._nodes, capacity)
-        is_plain = bool((self._room == 1).all())
-        self._way = method if method != "auto" else "blossom" if is_plain else "pulp"
-        if self._way != "pulp" and not is_plain:
-            raise ValueError(f"capacity must be 1 for method={method!r}, got {shown(self._room.tolist())}")
-        side = None if self._way == "pulp" or method == "blossom" else self._two_sides()
-        if side is not None:
-            self._way = "assignment"
-            may_repeat = not hasattr(graph, "is_multigraph") or graph.is_multigraph()
-            self._sides = TwoSides.of(side, self._tails, self._heads, may_repeat)
-        elif self._way == "assignment":
+        side = None if method == "blossom" else self._two_sides()
+        if side is None and method == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
-        no_matching = f"graph must have a perfect matching, got {graph} without one"
-        if self._way != "pulp" and self.perfect and 2 * self.max_size < len(self._room):
-            raise ValueError(no_matching)
-        if self._way != "pulp":
-            self.n_arms = len(self.edges)
-            return
-        try:
-            self._begin(self._degrees(), self.sense, limits)
-        except ValueError as error:
-            if not self.perfect or "feasible" not in str(error):
-                raise
-            raise ValueError(no_matching) from error
+        may_repeat = not hasattr(graph, "is_multigraph") or graph.is_multigraph()
+        self._sides = None if side is None else TwoSides.of(side, self._tails, self._heads, may_repeat)
+        if self.perfect and 2 * self.max_size < len(self._nodes):
+            raise ValueError(f"graph must have a perfect matching, got {graph} without one")
 
     def __repr__(self) -> str:
-        return described(self, sense=self.sense, capacity=None if (self._room == 1).all() else self._room)
+        return described(self, sense=self.sense)
 
-    @property
+    @cached_property
     def max_size(self) -> int:
         """The largest number of edges of a matching."""
-        return super().max_size if self._way == "pulp" else len(self._largest_matching)
-
-    def _degrees(self) -> FeasibleSet:
-        """Return the program: at each node, at most (or exactly) as many edges as the capacity."""
-        n_arms, room = len(self.edges), self._room.astype(np.float64)
-        starts, by_node = edge_ends(self._tails, self._heads, len(room))
-        return FeasibleSet(
-            np.arange(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms),
-            np.ones(n_arms, bool),
-            starts,
-            by_node % n_arms,
-            np.ones(2 * n_arms),
-            room if self.perfect else np.full(len(room), -np.inf),
-            room,
-        )
+        ones = np.ones(self.n_arms)
+        if self._sides is None:
+            found = best_matching(self._tails, self._heads, ones, perfect=False)
+        else:
+            found = self._sides.best(-ones, perfect=False)
+        assert found is not None, "the empty set is a matching"
+        return len(found)
 
     def _two_sides(self) -> IntArray | None:
         """Return the side of each node, 0 or 1; None if the graph is not bipartite."""
@@ -305,23 +257,11 @@ class Matching(PuLPOracle):
 
         # A graph with two copies of each node, whose edges join copies of different kinds. A path between the
         # copies of one node is a closed walk of odd length.
-        n, tails, heads = len(self._room), self._tails, self._heads
+        n, tails, heads = len(self._nodes), self._tails, self._heads
         ends = np.concatenate([tails, heads]), np.concatenate([heads, tails]) + n
         copies = coo_array((np.ones(2 * len(tails), np.int8), ends), shape=(2 * n, 2 * n))
         one, other = connected_components(copies, directed=False)[1].reshape(2, n)
         return None if (one == other).any() else (one > other).astype(np.int64)
-
-    @cached_property
-    def _largest_matching(self) -> IntArray:
-        """The edges of a matching of largest size."""
-        ones = np.ones(len(self.edges))
-        found = (
-            self._sides.best(-ones, perfect=False)
-            if self._way == "assignment"
-            else best_matching(self._tails, self._heads, ones, perfect=False)
-        )
-        assert found is not None, "the empty set is a matching"
-        return found
 
     def available(self, nodes: Collection[Hashable]) -> BoolArray:
         """Return whether each edge is available if only these nodes are, for `Context.available`.
@@ -356,26 +296,21 @@ class Matching(PuLPOracle):
     def is_feasible(self, super_arm: IntArray) -> bool:
         super_arm = self._check_entries(super_arm)
         ends = np.concatenate([self._tails[super_arm], self._heads[super_arm]])
-        degrees = np.bincount(ends, minlength=len(self._room))
-        return bool((degrees == self._room).all() if self.perfect else (degrees <= self._room).all())
+        is_complete = not self.perfect or len(ends) == len(self._nodes)
+        return is_complete and len(np.unique(ends)) == len(ends)
 
-    def _search(self, values: FloatArray) -> SolverCertificate:
-        if self._way == "pulp":
-            return super()._search(values)
-        chosen = self._matched(values)
+    def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """Return the best matching, in increasing order."""
+        chosen = self._matched(self._check_means(means))
         assert chosen is not None, "the constructor checked that a matching exists"
-        # Both methods are exact, so the value is also the bound.
-        value = value_of(values[chosen])
-        return SolverCertificate(chosen, value, value, True)
+        return chosen
 
     def solve_constrained(
         self, means: FloatArray, include: ArrayLike, exclude: ArrayLike, rng: np.random.Generator
     ) -> IntArray | None:
-        if self._way == "pulp":
-            return super().solve_constrained(means, include, exclude, rng)
         values = self._check_means(means)
         required, banned = self._check_constraints(include, exclude)
-        is_taken = np.zeros(len(self._room), bool)
+        is_taken = np.zeros(len(self._nodes), bool)
         is_taken[self._tails[required]] = is_taken[self._heads[required]] = True
         if int(is_taken.sum()) < 2 * len(required):
             return None
@@ -389,23 +324,6 @@ class Matching(PuLPOracle):
 
     def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
         """Return the best matching among the `allowed` edges (by default all); None if no matching exists."""
-        if self._way == "assignment":
-            return self._sides.best(-values if self.sense == "max" else values, self.perfect, allowed)
-        return best_matching(self._tails, self._heads, self._sign * values, self.perfect, allowed)
-
-
-def _capacities(
-    graph: Any, nodes: Collection[Hashable], capacity: int | Mapping[Hashable, int] | str
-) -> IntArray:
-    """Return the capacity of each node."""
-    if isinstance(capacity, str) and hasattr(graph, "nodes"):
-        capacity = dict(graph.nodes(data=capacity))
-    if not isinstance(capacity, Mapping):
-        return np.full(len(nodes), integer("capacity", capacity, 1))
-    unknown = [node for node in capacity if node not in nodes]
-    if unknown:
-        raise ValueError(f"capacity must have only nodes of graph, got {shown(unknown)}")
-    missing = [node for node in nodes if capacity.get(node) is None]
-    if missing:
-        raise ValueError(f"capacity must have a value for every node, got no value for {shown(missing)}")
-    return np.array([integer(f"capacity of {node!r}", capacity[node], 0) for node in nodes], np.int64)
+        if self._sides is None:
+            return best_matching(self._tails, self._heads, self._sign * values, self.perfect, allowed)
+        return self._sides.best(-self._sign * values, self.perfect, allowed)

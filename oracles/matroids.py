@@ -522,17 +522,12 @@ class LaminarMatroid(Matroid):
         self, n_arms: int, sets: Iterable[tuple[ArrayLike | Set[int], int]], *, sense: Sense = "max"
     ) -> None:
         n_arms = integer("n_arms", n_arms, 1)
-        given = [
-            listed(f"sets[{i}]", pair, "arms and capacity")
-            for i, pair in enumerate(listed("sets", sets, "pairs"))
-        ]
-        for i, pair in enumerate(given):
-            if len(pair) != 2:
+        pairs = []
+        for i, pair in enumerate(listed("sets", sets, "pairs")):
+            if len(given := listed(f"sets[{i}]", pair, "arms and capacity")) != 2:
                 raise ValueError(f"sets[{i}] must be a pair of arms and capacity, got {shown(pair)}")
-        pairs = [
-            (arm_indices(f"sets[{i}][0]", arms, n_arms), _capacity(f"sets[{i}][1]", capacity))
-            for i, (arms, capacity) in enumerate(given)
-        ]
+            arms = arm_indices(f"sets[{i}][0]", given[0], n_arms)
+            pairs.append((arms, _capacity(f"sets[{i}][1]", given[1])))
         pairs.sort(key=lambda pair: -len(pair[0]))
         self._set_up([arms for arms, _ in pairs], [capacity for _, capacity in pairs], n_arms, sense)
 

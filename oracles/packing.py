@@ -654,8 +654,7 @@ class MultidimensionalKnapsack(Packing):
 class GeneralizedAssignment(Packing):
     """Assignments of each job to at most one agent, where the jobs of an agent must fit its capacity.
 
-    Base arm ``agent * jobs + job`` is the pair of `agent` and `job`. If all weights are 1, the super arms are
-    b-matchings, which `Matching` with capacities solves for any graph of pairs.
+    Base arm ``agent * jobs + job`` is the pair of `agent` and `job`.
 
     Parameters
     ----------

@@ -221,7 +221,12 @@ class _Paths(Oracle):
     """The common methods of the two path oracles."""
 
     has_membership = True
-    _map: RoadMap
+
+    def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
+        self._map = RoadMap.of(graph, source, target)
+        self._names = self._map.labels
+        self.n_arms = len(self._map.labels)
+        self.source, self.target = source, target
 
     def __repr__(self) -> str:
         return described(self, n_nodes=self._map.n_nodes)
@@ -282,16 +287,13 @@ class ShortestPath(_Paths, LinearOracle):
         *,
         sense: Sense = "min",
     ) -> None:
-        self._map = RoadMap.of(graph, source, target)
-        self._names = self._map.labels
+        super().__init__(graph, source, target)
         self.sense = one_of("sense", sense, ("min", "max"))
         self._is_acyclic = len(self._map.order) > 0
         if self.sense == "max" and not self._is_acyclic:
             raise ValueError(
                 f"sense must be 'min' unless graph is directed and acyclic, got 'max' for {graph}"
             )
-        self.n_arms = len(self._map.labels)
-        self.source, self.target = source, target
 
     @property
     def least_mean(self) -> float:
@@ -385,12 +387,6 @@ class MostReliablePath(_Paths):
     >>> oracle.labels(path), oracle.expected_reward(path, np.array([0.5, 0.2, 0.5]))
     ([('a', 'b'), ('b', 'c')], 0.25)
     """
-
-    def __init__(self, graph: nx.Graph[Any] | DirectedGraph, source: Hashable, target: Hashable) -> None:
-        self._map = RoadMap.of(graph, source, target)
-        self._names = self._map.labels
-        self.n_arms = len(self._map.labels)
-        self.source, self.target = source, target
 
     def solve(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """Return the edges of the most reliable path, in the order of the path."""

@@ -53,9 +53,7 @@ class TopK(LinearOracle):
         is_plain = type(means) is np.ndarray and means.dtype == np.float64 and means.shape == (self.n_arms,)
         if not (is_plain and are_finite(means)):
             means = self._check_means(means)
-        chosen = np.empty(self.k, np.int64)
-        top_k(means if self.sense == "max" else -means, self.k, chosen)
-        return chosen
+        return _best(means, self.k, self.sense)
 
     def solve_constrained(
         self,

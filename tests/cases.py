@@ -294,13 +294,13 @@ FRIENDS = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3)])
 TASKS = nx.complete_bipartite_graph(2, 3)
 
 
-def edge_sets(graph: nx.Graph, capacity: int = 1, perfect: bool = False) -> list[tuple[int, ...]]:
-    """Return the sets of edges with at most (exactly) `capacity` at each node, by enumeration."""
+def edge_sets(graph: nx.Graph, perfect: bool = False) -> list[tuple[int, ...]]:
+    """Return the sets of edges with at most (exactly) one at each node, by enumeration."""
     edges = list(graph.edges)
 
     def fits(arms: tuple[int, ...]) -> bool:
         degrees = [sum(node in edges[arm] for arm in arms) for node in graph]
-        return all(d == capacity for d in degrees) if perfect else max(degrees) <= capacity
+        return all(d == 1 for d in degrees) if perfect else max(degrees) <= 1
 
     return [arms for arms in subsets(len(edges)) if fits(arms)]
 
@@ -517,12 +517,10 @@ ORACLES = [
         lambda: networks(TOWN, TERMINALS),
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
-    OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS)),
     OracleCase("matching_blossom", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
-    OracleCase("matching_two", lambda: Matching(FRIENDS, capacity=2), lambda: edge_sets(FRIENDS, 2)),
     OracleCase(
-        "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, 1, True), -1.0, 1.0
+        "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, True), -1.0, 1.0
     ),
     OracleCase("assignment", lambda: Matching(TASKS, method="assignment"), lambda: edge_sets(TASKS)),
     OracleCase("knapsack", knapsack, knapsack_sets, -1.0, 1.0),

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from oracles import Knapsack, Matching, SetCover, SteinerTree, VertexCover
+from oracles import Knapsack, SetCover, SteinerTree, VertexCover
 from oracles.packing import GeneralizedAssignment, MultidimensionalKnapsack
 
 
@@ -37,7 +37,7 @@ def read_instances(file: Path) -> list[Problem]:
     if name.startswith(("C", "vc")):
         return [_cover(name, text)]
     numbers = iter(text.split())
-    kinds = {"scp": _set_cover, "gap": _assignments, "mknap": _knapsacks, "assign": _matching}
+    kinds = {"scp": _set_cover, "gap": _assignments, "mknap": _knapsacks}
     read = next((reader for start, reader in kinds.items() if name.startswith(start)), _knapsack)
     return list(read(name, numbers))
 
@@ -89,12 +89,6 @@ def _knapsacks(name: str, numbers: Iterator[str]) -> Iterator[Problem]:
         means = _take(numbers, n)
         given = {"weights": _take(numbers, n * rows).reshape(rows, n), "capacities": _take(numbers, rows)}
         yield Problem(name, MultidimensionalKnapsack, given, means)
-
-
-def _matching(name: str, numbers: Iterator[str]) -> Iterator[Problem]:
-    n = int(next(numbers))
-    given = {"graph": nx.complete_bipartite_graph(n, n), "perfect": True, "sense": "min"}
-    yield Problem(name, Matching, given, _take(numbers, n * n))
 
 
 def _knapsack(name: str, numbers: Iterator[str]) -> Iterator[Problem]:

@@ -36,10 +36,6 @@ PROBLEMS = {
         lambda: Matching(nx.complete_bipartite_graph(20, 20), method="assignment"),
         POLICIES,
     ),
-    "`Matching` 20 x 20, the solver": (
-        lambda: Matching(nx.complete_bipartite_graph(20, 20), method="pulp"),
-        (CUCB, CTS, RarelySwitchingCUCB),
-    ),
     "`ShortestPath`, 400 crossings": (lambda: ShortestPath(square(), 0, 399), POLICIES),
     "`GraphicMatroid`, 400 crossings": (lambda: GraphicMatroid(square(), "min"), POLICIES),
     "`InfluenceMaximization`, 200 people, k = 5, epsilon = 0.3": (

@@ -34,7 +34,6 @@ PUBLISHED = {
     "steiner_046": 214.0,
     "steiner_085": 20.0,
     "steiner_100": 1600208.0,
-    "assign100": 305.0,
     "gap1[0]": 336.0,
     "gap1[4]": 326.0,
     "mknapcb1[0]": 24381.0,
@@ -44,7 +43,7 @@ PUBLISHED = {
 }
 SEVERAL = {"gap1": range(5), "gapd": range(6), "mknapcb1": (0, 10, 20)}
 #: The seconds of a call in a run.
-RUNS = {"steiner_007": 0.05, "vc031": 0.05, "assign100": None}
+RUNS = {"steiner_007": 0.05, "vc031": 0.05}
 
 
 def problems(folder: Path) -> Iterator[tuple[str, Problem, dict[str, Any]]]:

@@ -131,17 +131,16 @@ def vertex_cover(rng):
     return partial(VertexCover, graph), covering(sets, len(edges))
 
 
-def matching(rng, capacity=1, *, sides=False):
+def matching(rng, *, sides=False):
     graph = nx.complete_bipartite_graph(3, 3) if sides else some_graph(rng, 6, 9, plain=True)
     if sides:
         graph.remove_edges_from([edge for edge in graph.edges if rng.random() < 0.3])
         graph.add_edge(0, 3)
     else:
-        graph.remove_nodes_from([node for node, degree in list(graph.degree) if degree < capacity])
+        graph.remove_nodes_from([*nx.isolates(graph)])
         graph = graph if graph.number_of_edges() else nx.cycle_graph(4)
     perfect, sense = bool(rng.integers(2)), ("max", "min")[rng.integers(2)]
-    made = partial(Matching, graph, perfect, sense=sense, capacity=capacity)
-    return made, edge_sets(graph, capacity, perfect)
+    return partial(Matching, graph, perfect, sense=sense), edge_sets(graph, perfect)
 
 
 def acyclic(rng, n=6):
@@ -229,7 +228,6 @@ class Family:
     include: bool = True
 
 
-METHODS = tuple({"method": one} | limit for one in ("pulp", "blossom") for limit in ({}, GREEDY, BEST, GAP))
 FAMILIES = {
     "knapsack": Family(knapsack, ({}, GREEDY, BEST, GAP)),
     "knapsacks": Family(knapsacks, ({}, GREEDY, BEST, GAP)),
@@ -238,9 +236,8 @@ FAMILIES = {
     "levels": Family(levels),
     "set_cover": Family(set_cover, ({}, GREEDY, BEST, STOPPED, GAP), ({"method": "greedy"},)),
     "vertex_cover": Family(vertex_cover, ({}, GREEDY, BEST, STOPPED, GAP), ({"method": "greedy"},)),
-    "matching": Family(matching, METHODS),
-    "b_matching": Family(partial(matching, capacity=2), ({}, GREEDY, BEST, GAP)),
-    "two_sides": Family(partial(matching, sides=True), ({"method": "assignment"}, {"method": "pulp"})),
+    "matching": Family(matching, ({"method": "blossom"},)),
+    "two_sides": Family(partial(matching, sides=True), ({"method": "assignment"}, {"method": "blossom"})),
     "path": Family(path, (), ({},), include=False),
     "acyclic_path": Family(acyclic_path),
     "two_paths": Family(two_paths, (), ({},), include=False),

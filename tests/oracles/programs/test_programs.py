@@ -83,7 +83,7 @@ def test_what_keeps_highs_out_is_said(monkeypatch):
     """As where OR-tools was imported first: importing highspy fails."""
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(ImportError, match=r"(?s)highspy.*OR-tools.*another process"):
-        Matching(nx.path_graph(3), method="pulp")
+        PuLPOracle(*model())
     assert Matching(nx.path_graph(3)).solve(np.array([0.2, 0.9]), RNG).tolist() == [1]
 
 
