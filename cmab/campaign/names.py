@@ -188,17 +188,12 @@ def feedback_of(
         return outcomes
     pairs = [(_tuples(name), value) for name, value in _pairs(outcomes)] if former else _pairs(outcomes)
     pairs = [pair for pair in pairs if pair[0] not in former or arms.form_of(pair[0]) in arms.number]
-    return _by_name(pairs, arms, reward)
-
-
-def _by_name(pairs: list[tuple[Any, Any]], named: Names, reward: float) -> Feedback:
-    """Return the feedback of outcomes by name."""
     for name, outcome in pairs:
         if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):
             raise ValueError(
                 f"outcomes must be numbers, got {outcome} of {shown(name)}; leave out unobserved outcomes"
             )
-    return Feedback(named.find([name for name, _ in pairs]), [value for _, value in pairs], reward=reward)
+    return Feedback(arms.find([name for name, _ in pairs]), [value for _, value in pairs], reward=reward)
 
 
 def _pairs(outcomes: Any) -> list[tuple[Any, Any]]:
