@@ -347,6 +347,11 @@ def outcome_in_words(of: Round, *, is_network: bool) -> str:
     return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
 
 
+def is_counted(of: Round, *, is_network: bool) -> bool:
+    """Return whether the whole result of a reported round is known."""
+    return not math.isnan(of.count) and (is_network or len(of.results) == len(of.names))
+
+
 def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
     """Return the certificate of the best choice, if its bound says more than the range of the results.
 
@@ -373,11 +378,12 @@ def summary_lines(folder: CampaignFolder) -> Iterator[str]:
     waiting = [of for of in rounds if of.state == "waiting"]
     gone = len(rounds) - len(reported) - len(waiting)
     more = f", {gone:,} cancelled or left out" if gone else ""
-    yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported, {len(waiting):,} waiting{more}"
-    known = [of.count for of in reported if not math.isnan(of.count)]
+    known = [of.count for of in reported if is_counted(of, is_network=folder.is_network)]
+    part = f" ({len(reported) - len(known):,} of them in part)" if len(known) < len(reported) else ""
+    yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported{part}, {len(waiting):,} waiting{more}"
     if known and folder.is_network:
-        average = sum(known) / len(known)
-        yield f"On average {average:.1f} people joined in a round, those who were asked included."
+        average, whole = sum(known) / len(known), " that was reported in full" if part else ""
+        yield f"On average {average:.1f} people joined in a round{whole}, those who were asked included."
         yield (
             f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
             " different people."

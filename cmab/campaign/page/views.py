@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from cmab.campaign.progress import (
     bound_of,
     by_name,
     different_people,
+    is_counted,
     reasons_of,
 )
 from cmab.campaign.reports import Round, joined_ever
@@ -92,17 +92,19 @@ def state_of(opened: Opened) -> dict[str, Any]:
     def compute() -> dict[str, Any]:
         rounds = opened.rounds
         reported = [of for of in rounds if of.state == "reported"]
-        known = [of.count for of in reported if not math.isnan(of.count)]
+        known = [of for of in reported if is_counted(of, is_network=opened.folder.is_network)]
+        total = float(sum(of.count for of in known))
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
             "left_out": [of for of in rounds if of.state == "left out"],
-            "mean": float(np.mean(known)) if known else None,
+            "in_part": len(reported) - len(known),
+            "mean": total / len(known) if known else None,
             "different": different_people(rounds),
-            "total": float(sum(known)) if known else None,
+            "total": total if known else None,
             "people": by_name(opened.folder, 100),
-            "chart": [of for of in reported if not math.isnan(of.count)][-30:],
+            "chart": known[-30:],
             "bound": bound.exact_gap if bound is not None else None,
             "next": following,
             "margin": 100 * MARGIN,

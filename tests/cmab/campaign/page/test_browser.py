@@ -141,7 +141,7 @@ def test_each_action_with_clicks(browser, served, tmp_path):
     click(browser, "Store the correction")
     assert "corrected" in told(browser)
     click(browser, "History")
-    assert "The last action: round 1 corrected" in by(browser, "main").text
+    assert "The last action that can be taken back: round 1 corrected" in by(browser, "main").text
     click(browser, "Undo this")
     assert told(browser) == "Round 1 is no longer corrected."
     click(browser, "Undo this")
@@ -244,6 +244,29 @@ def test_a_half_filled_report_survives_a_reload_and_the_way_back(browser, served
     click(browser, "Store the report")
     click(browser, "Correct it")
     assert by(browser, "#others").get_attribute("value") == ""
+
+
+def test_a_report_typed_before_another_tab_acts_is_kept_until_it_is_stored(browser, served, tmp_path):
+    place = new_campaign(browser, served, tmp_path, "Tabs")
+    click(browser, "Choose 2 people")
+    click(browser, "Enter the report")
+    fill(browser, "Others who joined", "Meyer, Zoé")
+    gone, first = texts(browser, "label[for^=came]")[0], browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(place)
+    click(browser, "Leave out")
+    browser.close()
+    browser.switch_to.window(first)
+    click(browser, "Store the report")
+    assert "What you typed is kept" in by(browser, "main").text
+    click(browser, "Back to the campaign")
+    click(browser, "Enter the report")
+    assert by(browser, "#others").get_attribute("value") == "Meyer, Zoé"
+    assert by(browser, "#kept").is_displayed()
+    assert gone not in texts(browser, "label[for^=came]") and by(browser, "#came-1").is_selected()
+    click(browser, "Store the report")
+    click(browser, "Correct it")
+    assert not by(browser, "#kept").is_displayed()
 
 
 PAGES = ["", "/state", "/history", "/export", "/print", "/settings", "REPORT", "NEW", "READ", "HOME"]

@@ -148,13 +148,26 @@ def test_a_reported_round_is_left_out_and_the_others_keep_their_numbers(page):
     assert [of.state for of in page.rounds(place)] == ["reported", "left out", "reported"]
     text = page.get(f"{place}/state").text
     assert "Round 2 was left out: nothing is learned from it." in text and "Average of a round" in text
-    assert "The last action: round 2 left out" in page.get(f"{place}/history").text
+    assert "The last action that can be taken back: round 2 left out" in page.get(f"{place}/history").text
     page.send(f"{place}/history", f"{place}/undo")
     assert "Round 2 is no longer left out." in page.get(f"{place}/history").text
     assert page.rounds(place)[1].names == before.names and page.rounds(place)[1].count == before.count
     page.send(f"{place}/state", f"{place}/rounds/2/cancel")
     page.report(place, 2, nobody="1")  # it can also be reported again
     assert [of.state for of in page.rounds(place)] == ["reported"] * 3
+
+
+def test_rounds_in_part_are_not_averaged_and_cancelled_ones_are_not_called_reported(page):
+    place = page.create("In part")
+    page.choose(place)
+    page.send(place, f"{place}/rounds/1/cancel")
+    assert "No round waits for a report. All rounds were cancelled" in page.get(place).text
+    for number, fields in ((2, {"nobody": "1"}), (3, {"unknown": "Emil"})):
+        page.choose(place, without="Emil")
+        page.report(place, number, **fields)
+    text = page.get(f"{place}/state").text
+    for name, value in (("Of them reported in part", 1), ("Average of a round reported in full", "2.0")):
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in text
 
 
 def test_nothing_is_learned_from_a_round_that_was_left_out(page):
@@ -387,6 +400,7 @@ def test_lists_and_other_formats_of_networks(page):
     assert "Result, from 0 to 5" in text
     page.report(made, 1, **{"result-0": "2,5"})
     assert list(page.rounds(made)[0].results.values()) == [2.5]
+    assert '"row">Items</th>' in page.get(f"{made}/export").text
     gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
     place = page.create("Two", files={"network": ("../../x.gml", gml, "text/plain")}, k="1")
     page.choose(place, without="b")
