@@ -354,8 +354,7 @@ class IndependentCascade(SpreadingInfluence):
 
     @cached_property
     def _rows(self) -> AnyArray:
-        rows: AnyArray = spread.arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
-        return rows
+        return spread.arcs_in_rows(self.graph.out_arcs[1], self.graph.heads, self.means)
 
     def _draws(self) -> tuple[AnyArray, FloatArray, FloatArray]:
         """Return positions as owners, so that outcomes equal those of `cascade`."""

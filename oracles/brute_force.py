@@ -77,7 +77,6 @@ class BruteForce(LinearOracle):
         self._contains = np.zeros((len(self.super_arms), self.n_arms), bool)
         for row, super_arm in zip(self._contains, self.super_arms, strict=True):
             row[super_arm] = True
-
         check_flag("monotone", monotone)
         self.is_monotone = reward is None or bool(monotone)
         if reward is not None and monotone:

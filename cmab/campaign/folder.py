@@ -190,7 +190,8 @@ class CampaignFolder:
             )
         if is_best or is_new_only or kept:
             beliefs = self.campaign.beliefs()
-            rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
+            # The best choice is that of the state of the campaign, which has the same random numbers.
+            rng = np.random.default_rng(0 if is_best else [self.options.seed or 0, len(self.history())])
             means = beliefs.means if is_best else beliefs.draw(rng)
             flags = np.array([label not in before and label not in out for label in labels])
             chosen = oracle.solve_within(means, flags, rng)

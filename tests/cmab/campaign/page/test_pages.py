@@ -55,6 +55,18 @@ def test_the_first_reasons_name_the_network_and_waiting_people_are_marked(page):
     assert text.count('<circle class="waiting"') == 2 and "no report yet</span>" in text
 
 
+def test_the_best_choice_is_that_of_the_state(page):
+    """In a ring all pairs of people far from each other are as good."""
+    ring = "".join(f"P{i},P{(i + 1) % 30}\n" for i in range(30))
+    place = page.create("Ring", network=f"name_1,name_2\n{ring}", k="3")
+    for _ in range(2):
+        best = re.search(r"(P\d+, P\d+, P\d+)", page.get(f"{place}/state").text)
+        page.choose(place, how="best")
+        of = page.rounds(place)[-1]
+        assert best is not None and {*best[1].split(", ")} == {*map(str, of.names)}
+        page.report(place, of.number, others=page.known(place, of.number)[0])
+
+
 def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_be_added(page):
     network = "name_1,name_2\nAnn,Bob\nBob,Carl\nCarl,Tilda\n"
     place = page.create("Lost", network=network, k="1")
