@@ -264,6 +264,8 @@ def test_a_report_typed_before_another_tab_acts_is_kept_until_it_is_stored(brows
     assert by(browser, "#others").get_attribute("value") == "Meyer, Zoé"
     assert by(browser, "#kept").is_displayed()
     assert gone not in texts(browser, "label[for^=came]") and by(browser, "#came-1").is_selected()
+    by(browser, "#others").clear()
+    click(browser, "Nobody joined")
     click(browser, "Store the report")
     click(browser, "Correct it")
     assert not by(browser, "#kept").is_displayed()
