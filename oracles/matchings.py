@@ -1,4 +1,4 @@
-"""Matchings of bipartite graphs by scipy, and of general graphs by rustworkx."""
+"""Matchings of bipartite graphs by scipy, of general graphs by rustworkx, and by integer programs of PuLP."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cmab.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from cmab.oracle import LinearOracle, Sense
 from cmab.parameters import described
 from cmab.validation import check_flag, one_of, shown
-from oracles._networks import GraphInput, network_of
-from oracles.programs import scaled
+from oracles._networks import GraphInput, edge_ends, network_of
+from oracles.programs import one_of_each, scaled
 
 # The weights in rustworkx are 128-bit integers: about 62 bits for the largest mean, 40 bits to separate ties,
 # and the bits of a sum.
@@ -100,10 +100,7 @@ class TwoSides:
         return found
 
     def best(self, costs: FloatArray, perfect: bool, allowed: IntArray | None = None) -> IntArray | None:
-        """Return the edges of the cheapest matching, in increasing order; None if there is no matching.
-
-        `allowed` are the edges that may be chosen; by default all edges.
-        """
+        """Return the edges of the cheapest matching of the `allowed` ones, or None, in increasing order."""
         if not 1.0 / _USUAL < max(costs.max(), -costs.min()) < _USUAL:
             costs = scaled(costs)[0]
         edges = np.arange(len(costs)) if allowed is None else allowed
@@ -115,12 +112,8 @@ class TwoSides:
         is_sparse = cells >= _LARGE and cells > _SPARSE * (len(edges) + self.shape[0])
         try:
             return np.sort((self._sparse if is_sparse else self._dense)(edges, costs, perfect))
-        except ValueError:
-            # Both methods of scipy raise this error if a row cannot be matched; other causes were excluded
-            # before.
-            if perfect and allowed is not None:
-                return None
-            raise
+        except ValueError:  # of both methods of scipy, if a row cannot be matched; nothing else causes it
+            return None
 
     def _without_parallels(self, edges: IntArray, costs: FloatArray) -> IntArray:
         """Return the best edge of each cell; ties go to the first edge."""
@@ -156,9 +149,7 @@ class TwoSides:
         shift = 2.0 * np.ldexp(1.0, int(np.frexp(np.abs(costs[edges]).max(initial=0.0))[1]))
         entries = np.append(shift + costs[edges], np.full(len(alone), shift))
         graph = csr_array((entries, (rows, columns)), shape=(n_rows, n_columns + len(alone)))
-        matched = np.full(n_rows, -1, np.int64)
-        left, right = min_weight_full_bipartite_matching(graph)
-        matched[left] = right
+        matched = min_weight_full_bipartite_matching(graph)[1]
         chosen: IntArray = edges[matched[self.rows[edges]] == self.columns[edges]]
         return chosen
 
@@ -179,10 +170,10 @@ class Matching(LinearOracle):
         symmetric sparse matrix are its entries on and above the diagonal, row by row.
     perfect : bool
         Whether each node must have an edge.
-    method : {"auto", "assignment", "blossom"}
-        The algorithm. ``"assignment"`` (scipy, dense or sparse) supports bipartite graphs, and ``"blossom"``
-        (rustworkx) all graphs. ``"auto"`` uses the first of them that supports the graph. If several
-        matchings are optimal, they may return different ones.
+    method : {"auto", "assignment", "blossom", "pulp"}
+        The algorithm: ``"assignment"`` (scipy, dense or sparse) for bipartite graphs, ``"blossom"``
+        (rustworkx) for all graphs, or the integer program of a `PuLPOracle`, which is slower. ``"auto"``
+        uses one of the first two. If several matchings are optimal, the answers may differ.
     sense : {"max", "min"}
         Whether to return the matching of largest mean or of least cost.
 
@@ -206,7 +197,7 @@ class Matching(LinearOracle):
         graph: GraphInput,
         perfect: bool = False,
         *,
-        method: Literal["auto", "assignment", "blossom"] = "auto",
+        method: Literal["auto", "assignment", "blossom", "pulp"] = "auto",
         sense: Sense = "max",
     ) -> None:
         self._nodes, self.edges, self._tails, self._heads = network_of(graph, undirected=True)
@@ -218,15 +209,20 @@ class Matching(LinearOracle):
             )
         check_flag("perfect", perfect)
         self.perfect = bool(perfect)
-        self.method = one_of("method", method, ("auto", "assignment", "blossom"))
+        self.method = one_of("method", method, ("auto", "assignment", "blossom", "pulp"))
         self.sense = one_of("sense", sense, ("max", "min"))
-        side = None if method == "blossom" else self._two_sides()
+        side = None if method in ("blossom", "pulp") else self._two_sides()
         if side is None and method == "assignment":
             raise ValueError(f"graph must be bipartite for method='assignment', got {graph}")
         may_repeat = not hasattr(graph, "is_multigraph") or graph.is_multigraph()
         self._sides = None if side is None else TwoSides(side, self._tails, self._heads, may_repeat)
         if self.perfect and 2 * self.max_size < len(self._nodes):
             raise ValueError(f"graph must have a perfect matching, got {graph} without one")
+        self._program = None
+        if method == "pulp":
+            starts, ends = edge_ends(self._tails, self._heads, len(self._nodes))
+            at_nodes = np.split(ends % self.n_arms, starts[1:-1])
+            self._program = one_of_each(at_nodes, self.n_arms, self.perfect, self.sense)
 
     def __repr__(self) -> str:
         return described(self, sense=self.sense)
@@ -316,6 +312,10 @@ class Matching(LinearOracle):
 
     def _matched(self, values: FloatArray, allowed: IntArray | None = None) -> IntArray | None:
         """Return the best matching among the `allowed` edges (by default all); None if no matching exists."""
+        if self._program is not None:
+            every = np.arange(self.n_arms)
+            banned = every[:0] if allowed is None else np.setdiff1d(every, allowed)
+            return self._program.solve_constrained(values, [], banned, np.random.default_rng(0))
         if self._sides is None:
             return best_matching(self._tails, self._heads, self._sign * values, self.perfect, allowed)
         return self._sides.best(-self._sign * values, self.perfect, allowed)

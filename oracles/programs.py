@@ -611,3 +611,15 @@ def value_of(means: FloatArray) -> float:
     """Return the sum; it is infinite if it exceeds the largest number."""
     with np.errstate(over="ignore"):
         return float(means.sum())
+
+
+def one_of_each(sets: Sequence[IntArray], n_arms: int, is_exact: bool, sense: Sense) -> PuLPOracle:
+    """Return the oracle of super arms with at most one arm of each set, or exactly one if `is_exact`."""
+    import pulp
+
+    problem = pulp.LpProblem("one_of_each", pulp.LpMaximize)
+    arms = [problem.add_variable(f"arm_{i}", cat="Binary") for i in range(n_arms)]
+    for members in sets:
+        number = pulp.lpSum(arms[i] for i in members)
+        problem += number == 1 if is_exact else number <= 1
+    return PuLPOracle(problem, arms, sense=sense)

@@ -518,6 +518,7 @@ ORACLES = [
     ),
     OracleCase("reliable_path", lambda: MostReliablePath(ROADS, 0, 3), lambda: paths(ROADS, 0, 3)),
     OracleCase("matching_blossom", lambda: Matching(FRIENDS), lambda: edge_sets(FRIENDS), -1.0, 1.0),
+    OracleCase("matching", lambda: Matching(FRIENDS, method="pulp"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase("matching_min", lambda: Matching(FRIENDS, sense="min"), lambda: edge_sets(FRIENDS), -1.0, 1.0),
     OracleCase(
         "matching_perfect", lambda: Matching(FRIENDS, True), lambda: edge_sets(FRIENDS, True), -1.0, 1.0

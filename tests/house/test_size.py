@@ -6,7 +6,7 @@ from places import ROOT
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
     "cmab": (33_890, 109),
-    "oracles": (13_150, 36),
+    "oracles": (13_170, 36),
     "instances": (5_455, 22),
     "tests": (24_760, 163),
 }
