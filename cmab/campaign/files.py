@@ -204,9 +204,10 @@ NO_NAMES = {
 def names_in(text: str) -> tuple[list[str], list[str]]:
     r"""Return the names of a list, and lines on the cells that were left out.
 
-    A table has the names in the column ``name``, or else in the first one. Its cells are between commas,
-    semicolons, tabs or bars, whichever is most frequent in the first line. A list has a name on each line, or
-    all names on one line. Lines that begin with ``#`` are comments.
+    A table has the names in the column ``name``, or else in the first one that does more than number the
+    lines. Its cells are between tabs, if the first line has one, or else between commas, semicolons or bars,
+    whichever is most frequent there. A list has a name on each line, or all names on one line. Lines that
+    begin with ``#`` are comments.
 
     Raises
     ------
@@ -221,7 +222,8 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
     """
     stated = STATED.match(text)
     text = text[stated.end() :] if stated else text
-    separator = stated[1] if stated else max("\t;,|", key=text.lstrip().partition("\n")[0].count)
+    first = text.strip().partition("\n")[0]
+    separator = stated[1] if stated else "\t" if "\t" in first else max(";,|", key=first.count)
     lines = ["", *text.split("\n")]
     reader = csv.reader(lines[1:], delimiter=separator, skipinitialspace=True)
     rows = [(reader.line_num, list(map(clean, row))) for row in reader]
@@ -233,11 +235,15 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
         rows = [(rows[0][0], [cell]) for cell in rows[0][1]]
     elif not is_table:
         rows = [(line, [clean(lines[line])]) for line, _ in rows]
+    table, column = [row for _, row in rows[0 if at is None else 1 :]], at or 0
+    if is_table and [row[column : column + 1] for row in table] == [[f"{n + 1}"] for n in range(len(table))]:
+        has_text = (all(re.search(r"[^\W\d]", cell) for cell in cells) for cells in zip(*table, strict=False))
+        column = next((number for number, is_text in enumerate(has_text) if is_text), column)
     found: dict[str, int] = {}
     wrong, nameless = list[str](), dict[str, None]()
     last = rows[0][0] if rows else 0
     for line, row in rows[0 if at is None else 1 :]:
-        name = row[at or 0] if len(row) > (at or 0) else ""
+        name = row[column] if len(row) > column else ""
         if (
             len(titles) > 1
             and at is not None
@@ -261,7 +267,9 @@ def names_in(text: str) -> tuple[list[str], list[str]]:
     names = [name for name in found if name not in nameless]
     if not 0 < len(names) <= _MOST_NAMES:
         raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(names):,}")
-    return names, no_names_told(nameless)
+    is_cut = at != column and len(table[0]) > 1
+    told = [f"only column {column + 1} of {len(table[0])} was read"] if is_cut else []
+    return names, [*told, *no_names_told(nameless)]
 
 
 def no_names_told(cells: Collection[str]) -> list[str]:

@@ -171,7 +171,7 @@ def _by_name(oracle: Spreading, cascade: Cascade, error: Unexplained) -> ValueEr
     return ValueError(
         f"joined must give steps that a cascade can have, got {name!r} {when}, which does not fit the steps"
         " of the others: a person joins one step after the first person who told them. Correct the steps, or"
-        " give None for a step that you do not know"
+        " leave a step out (None) if you do not know it"
     )
 
 
@@ -268,8 +268,8 @@ def feedback_of_steps(
         name = graph.label(int(untold[0]))
         raise ValueError(
             f"joined must be people whom somebody can reach from the step before, got {name!r} in step"
-            f" {since[untold[0]]}: no edge of the graph leads to {name!r} from a person of step"
-            f" {since[untold[0]] - 1}. Correct the steps, or add the edge to the graph"
+            f" {since[untold[0]]}: no tie of the network leads to {name!r} from a person of step"
+            f" {since[untold[0]] - 1}. Correct the steps, or add the tie to the network"
         )
     # An edge tries its head one step after its tail joined, unless the head had joined by then.
     tries = np.flatnonzero((tails != _NEVER) & ((heads == _NEVER) | (heads > tails)))

@@ -125,8 +125,9 @@ def _problem(draft: Draft) -> Problem:
         try:
             return problem_of(Path(place), options)
         except ValueError as error:
-            lines = str(error).splitlines()
-            lines = [f"the file {x}" if x.startswith(draft.file.name) else x for x in lines]
+            name = draft.file.name
+            named = "the list" if options.names else f"the file {name}"
+            lines = [x.replace(name, named, 1) if x.startswith(name) else x for x in str(error).splitlines()]
             raise ValueError("\n".join(lines)) from None
 
 

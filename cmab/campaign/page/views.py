@@ -10,13 +10,7 @@ from scipy.special import expit, logit
 from cmab.campaign.files import value_of
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
-from cmab.campaign.progress import (
-    bound_of,
-    by_name,
-    different_people,
-    is_counted,
-    reasons_of,
-)
+from cmab.campaign.progress import bound_of, by_name, different_people, is_counted, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
 #: Another choice counts as better if it brings this share more.

@@ -108,6 +108,8 @@ def test_a_campaign_that_cannot_be_is_not_made(place, text, words, why):
     [
         ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
         ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
+        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
         ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
         ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
         ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),

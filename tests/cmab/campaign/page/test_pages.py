@@ -413,6 +413,10 @@ def test_lists_and_other_formats_of_networks(page):
     page.report(made, 1, **{"result-0": "2,5"})
     assert list(page.rounds(made)[0].results.values()) == [2.5]
     assert '"row">Items</th>' in page.get(f"{made}/export").text
+    list_of = {"files": {}, "kind": "list", "k": "1"}
+    text = page.show(names="1\tTea, green\n2\tMilk", **list_of)[1]
+    assert "Only column 2 of 2 was read." in text and "names: Tea, green; Milk" in text
+    assert "The list: line 2: Ann must be" in page.show(400, names="Ann\nAnn", **list_of)[1]
     gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
     place = page.create("Two", files={"network": ("../../x.gml", gml, "text/plain")}, k="1")
     page.choose(place, without="b")
