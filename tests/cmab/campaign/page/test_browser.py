@@ -187,8 +187,8 @@ def visited(browser, address):
 
 @pytest.fixture(scope="module")
 def spring(browser, served, tmp_path_factory):
-    """A campaign with two reported rounds and one that waits."""
-    place = new_campaign(browser, served, tmp_path_factory.mktemp("files"), "Spring")
+    """A campaign with a long word as title, two reported rounds and one that waits."""
+    place = new_campaign(browser, served, tmp_path_factory.mktemp("files"), 11 * "Long")
     for n in (0, 1):
         click(browser, "Choose 2 people")
         report(browser, n)
