@@ -143,10 +143,9 @@ class SolverCertificate:
 
     Examples
     --------
-    >>> import networkx as nx
     >>> import numpy as np
-    >>> from oracles import Matching
-    >>> oracle = Matching(nx.path_graph(4))
+    >>> from oracles import Knapsack
+    >>> oracle = Knapsack(weights=[1, 2, 1], capacity=2)
     >>> answer = oracle.solve_certified(np.array([0.25, 0.75, 0.25]), np.random.default_rng(0))
     >>> answer.super_arm, answer.value, answer.bound, answer.certified, answer.ratio
     (array([1]), 0.75, 0.75, True, 1.0)

@@ -277,11 +277,11 @@ def place_of(word: str, entry: object, names: list[Hashable]) -> int | None:
     raise ValueError(f"{word} must be one of {shown(names)} or None, got {shown(entry)}")
 
 
-def check_name(name: object) -> None:
+def check_name(name: object, of: str = "names") -> None:
     """Raise ``ValueError`` unless a file can store `name`: a string, finite number or tuple of these."""
     if isinstance(name, tuple):
         for part in name:
-            check_name(part)
+            check_name(part, of)
         return
     plain = name.item() if isinstance(name, np.generic) else name
     if isinstance(plain, str):
@@ -291,6 +291,6 @@ def check_name(name: object) -> None:
         good = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
     if not good:
         raise ValueError(
-            "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
+            f"{of} must be strings, finite numbers or tuples of these, to be stored in a file, got"
             f" {shown(name)}"
         )

@@ -526,7 +526,7 @@ def _names(items: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
         return tuple(range(integer("items", items, 1)))
     names = tuple(listed("items", items, "items, or their number"))
     for name in names:
-        check_name(name)
+        check_name(name, "items")
     if not names or len(set(names)) < len(names):
         raise ValueError(f"items must be different names, at least one, got {shown(items)}")
     return names
