@@ -62,7 +62,6 @@ RESULTS = re.compile(
 
 #: Without good arguments to begin with: why.
 UNTRIED = {
-    "oracles.convert_graph": "reads and writes folders; tested in tests/oracles/test_graph_stores.py",
     **dict.fromkeys(
         (
             "cmab.CompiledIndexPolicy",
