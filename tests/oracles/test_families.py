@@ -236,8 +236,10 @@ FAMILIES = {
     "levels": Family(levels),
     "set_cover": Family(set_cover, ({}, GREEDY, BEST, STOPPED, GAP), ({"method": "greedy"},)),
     "vertex_cover": Family(vertex_cover, ({}, GREEDY, BEST, STOPPED, GAP), ({"method": "greedy"},)),
-    "matching": Family(matching, ({"method": "blossom"},)),
-    "two_sides": Family(partial(matching, sides=True), ({"method": "assignment"}, {"method": "blossom"})),
+    "matching": Family(matching, ({"method": "blossom"}, {"method": "pulp"})),
+    "two_sides": Family(
+        partial(matching, sides=True), ({"method": "assignment"}, {"method": "blossom"}, {"method": "pulp"})
+    ),
     "path": Family(path, (), ({},), include=False),
     "acyclic_path": Family(acyclic_path),
     "two_paths": Family(two_paths, (), ({},), include=False),
