@@ -82,12 +82,11 @@ def solved(name: str, problem: Problem, options: dict[str, Any], seconds: float)
     return f"| {name[:28]} | {build:.2f} | {took:.2f} | {numbers} | {verdict} |"
 
 
-def run(name: str, problem: Problem, seconds: float | None, rounds: int) -> str:
+def run(name: str, problem: Problem, seconds: float, rounds: int) -> str:
     """Return the row of a run of CUCB: the mean of an arm is its cost, at most 0.8."""
-    limits: dict[str, Any] = {} if seconds is None else {"time_limit": seconds, "on_limit": "best"}
-    long: dict[str, Any] = {} if seconds is None else {"time_limit": 60.0, "on_limit": "best"}
-    means, policy = problem.means, CUCB(problem.oracle(**limits))
-    environment = SemiBandit(BernoulliArms(0.8 * means / means.max()), problem.oracle(**long))
+    means, policy = problem.means, CUCB(problem.oracle(time_limit=seconds, on_limit="best"))
+    longer = problem.oracle(time_limit=60.0, on_limit="best")
+    environment = SemiBandit(BernoulliArms(0.8 * means / means.max()), longer)
     started = time.perf_counter()
     result = simulate(policy, environment, horizon=rounds, rng=0, progress=False)
     took = (time.perf_counter() - started) / rounds
