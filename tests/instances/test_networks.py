@@ -77,7 +77,7 @@ def test_titles_without_numbers_are_no_people(header, tmp_path):
 def test_a_first_tie_is_no_header(text, tmp_path):
     network = read_network(write(tmp_path / "net.csv", text))
     assert network.graph.n_arcs == 2
-    assert "is a tie; if it has the names of the columns, use --header" in said(network)
+    assert "is read as a tie; if it has titles, use the option header" in said(network)
 
 
 FORM = "Timestamp,Your name,Who do you talk to?\n"
@@ -100,9 +100,9 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         (FORM + '2024-03-06 09:08,Ann,"Bob\nCy"\n06.03.2024,Eve,\n', "Ann-Bob, Ann-Cy", "1 name has no tie"),
         ("06.03.2024;Ann;Bob\n07.03.2024;Bob;Cy\n", "Ann-Bob, Bob-Cy", "columns that are not used: 1"),
         ('name,friends\nAnn,"Bob, Cy"\n', "Ann-Bob, Ann-Cy", "several names, of which each is a tie: 1"),
-        ("Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n", "Ann-Bob, Ann-Cy, Bob-Cy", "header Name, Friend 1"),
-        ('boss,who\nAnn,"Lee, Bob"\n', "Ann-Lee, Bob", "header boss, who"),
-        ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "header tag, with"),
+        ("Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n", "Ann-Bob, Ann-Cy, Bob-Cy", "titles Name, Friend 1"),
+        ('boss,who\nAnn,"Lee, Bob"\n', "Ann-Lee, Bob", "titles boss, who"),
+        ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "titles tag, with"),
         ("% a b\n# From To\nx y\n# c\ny z\n", "x-y, y-z", "begin with # or % are left out: 3"),
         ("Zoe\u0301,b\nb,Zo\u00e9\n", "Zoé-b, b-Zoé", "in both directions"),
         (
@@ -169,7 +169,7 @@ def test_json_and_names_of_nodes(tmp_path):
             "a b\nb c\n",
             None,
             True,
-            "because the file gives no direction (both ways: --undirected, directed=False)",
+            "because the file gives no direction",
         ),
         ("a b\nb c\n", False, False, "both ways, as requested"),
         (
@@ -179,7 +179,7 @@ def test_json_and_names_of_nodes(tmp_path):
             "a comment in the first lines states it",
         ),
         ("# Directed graph\n0 1\n", None, True, "a comment in the first lines states it"),
-        ("from,to\na,b\n", None, True, "the header has a column 'from'"),
+        ("from,to\na,b\n", None, True, "a title is from"),
         ("source,target,type\na,b,Undirected\n", None, False, "the column 'type' states it"),
         ("from,to,type\na,b,Directed\nb,c,Undirected\n", False, False, "both ways, as requested"),
         ("a b\nb a\n", False, True, "has each of them in both directions"),
@@ -194,7 +194,12 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
 @pytest.mark.parametrize(
     ("text", "asked", "expected", "words"),
     [
-        ("a,c,3\nb,c,1\n", {}, [0.75, 0.25], "its weight over the sum of the weights into the same node"),
+        (
+            "a,c,3\nb,c,1\n",
+            {},
+            [0.75, 0.25],
+            "its weight over the sum of the weights of ties to the same name",
+        ),
         ("a,c,0.3\nb,c,0.1\n", {}, [0.3, 0.1], "column 3 has the probabilities (0.1 to 0.3)"),
         ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "has weights"),
         ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "has weights"),
@@ -202,6 +207,7 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns that are not used: x, note"),
         ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "columns that are not used: x"),
         ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "columns that are not used: id"),
+        ("a,b,1,2\n", {}, None, "several columns have numbers, and none is used as weight: 3, 4"),
         (
             "Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n",
             {},
@@ -211,7 +217,7 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("id,source,target\n3,a,c\n1,b,c\n", {"weight_column": "id"}, [0.75, 0.25], "column id (1 to 3)"),
         (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "columns that are not used: 1"),
         # A fault in a number of the first line: the cells show that it was taken for a header.
-        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the header a, b, x /"),
+        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the titles a, b, x /"),
         ("a,c,0\n", {"weight_column": "3"}, [0.0], "has weights"),
     ],
 )
@@ -425,7 +431,6 @@ def test_files_as_people_bring_them():
         ),
         ("net.csv", "a,b,c\nb,c,a\n", {}, "column 3 has names, too, as in a list of neighbours"),
         ("net.csv", "A survey,\na,b\n", {}, "line 1: a line must have two names.* got 'A survey'"),
-        ("net.csv", "a,b,1,2\n", {}, "choose the column of probabilities or weights"),
         ("net.csv", "a,b\n", {"probability_column": "p"}, "must have a column 'p', got only the two names"),
         ("net.csv", "a,b\n,c\n", {}, "line 2: must have two names, got an empty first one"),
         ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
@@ -433,7 +438,7 @@ def test_files_as_people_bring_them():
         ("net.csv", "", {}, "must not be empty"),
         ("net.csv", "id,name\n1,Ann\n\nfrom,to\n1,2\n", {}, "line 4: a second table must not follow"),
         ("net.csv", "id,name\n1,Ann\n2,Bob\n", {}, "got a table of people only"),
-        ("net.csv", "from,to\n", {}, "a header and no more"),
+        ("net.csv", "from,to\n", {}, "no more than a header"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),
         ("net.json", '{"nodes": 3}', {}, r"must be JSON with lists of nodes .*, got {'nodes': 3}"),
@@ -456,7 +461,7 @@ def test_a_first_line_with_both_numbers_is_no_tie(text, n_nodes, tmp_path):
     """If its second number is the number of lines below and its first is larger than every id in them."""
     network = read_network(write(tmp_path / "g", text))
     assert network.graph.n_nodes == n_nodes
-    assert ("the numbers of nodes and edges" in network.told[0]) is (n_nodes == 5)
+    assert ("the numbers of names and ties" in network.told[0]) is (n_nodes == 5)
 
 
 EVERY = "a".join(map(chr, range(sys.maxunicode + 1)))
