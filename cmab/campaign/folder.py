@@ -38,7 +38,7 @@ from cmab.campaign.reports import (
     rounds_of,
     without_path,
 )
-from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError, TicketError
+from cmab.errors import NewerEventsError, NothingToUndoError, TicketError
 from cmab.validation import shown
 
 #: The largest number of characters of a name.
@@ -56,11 +56,9 @@ class CampaignFolder:
         The folder, which `create_folder` made.
     author : str
         The author of the events that this object adds.
-    accept_changes : bool
-        Whether changes of the network, the list or the options since the last use are accepted.
     problem : Problem, optional
-        The problem of the files and options of this folder, for a new campaign and after a change. If it is
-        omitted, the files are read, and the events must exist.
+        The problem of the files and options of this folder, for a new campaign and after a change, which is
+        accepted. If it is omitted, the files are read, and the events must exist.
 
     Raises
     ------
@@ -75,31 +73,24 @@ class CampaignFolder:
         path: str | os.PathLike[str],
         *,
         author: str = "",
-        accept_changes: bool = False,
         problem: Problem | None = None,
     ) -> None:
         self.path, self._author = Path(path), signature(author)
         if not (self.path / FILE).is_file():
-            raise ValueError(
-                f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
-                " `cmab campaign new`"
-            )
+            raise ValueError(f"{self.path} must be the folder of a campaign, but has no file {FILE}")
         self.options = options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, options) if problem is None else problem
         where = self.path / EVENTS
         if problem is None and not (where.is_file() and where.stat().st_size):
             raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
-        try:
-            self.campaign = Campaign(
-                self.problem.oracle,
-                where,
-                rng=options.seed,
-                support=(0.0, options.largest),
-                accept_changes=accept_changes,
-                author=self._author,
-            )
-        except ChangedLearnerError as error:
-            raise ChangedLearnerError(error.where, error.changes, "--accept-changes") from None
+        self.campaign = Campaign(
+            self.problem.oracle,
+            where,
+            rng=options.seed,
+            support=(0.0, options.largest),
+            accept_changes=problem is not None,
+            author=self._author,
+        )
         #: The events that the present block of `reading` has read, and whether there is such a block.
         self._history: list[dict[str, Any]] | None = None
         self._is_reading = False
@@ -242,7 +233,7 @@ class CampaignFolder:
         former = file.read_bytes()
         file.write_text(written(new), encoding="utf-8")
         try:
-            return CampaignFolder(self.path, author=by or "", accept_changes=not is_same, problem=problem)
+            return CampaignFolder(self.path, author=by or "", problem=problem)
         except BaseException:
             file.write_bytes(former)
             raise
@@ -405,8 +396,3 @@ def create_folder(
             folder.rmdir()
         shutil.move(new, folder)
     return CampaignFolder(folder, author=author, problem=problem)
-
-
-def title_of(folder: Path) -> str:
-    """Return the title of a new campaign, from the name of its folder."""
-    return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"

@@ -24,7 +24,7 @@ _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
 #: The error of a campaign in a list of campaigns.
-DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
+DAMAGED = "Its files are damaged. Open it to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
