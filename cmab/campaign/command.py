@@ -52,8 +52,6 @@ def campaign(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
             verb.add_argument(
                 "--accept-changes", action="store_true", help="accept changed files and options"
             )
-        if name not in ("show", "export"):
-            verb.add_argument("--author", default=None, metavar="NAME", help="your name, for the history")
         verb.set_defaults(verb=function)
     return lambda options: options.verb(options)
 
@@ -99,7 +97,7 @@ def _new(options: argparse.Namespace) -> Lines:
         seed=options.seed,
         **{name: getattr(options, name) for name in Options.of_network()},
     )
-    folder = create_folder(options.folder, made, {given.name: given.read_bytes()}, author=_author(options))
+    folder = create_folder(options.folder, made, {given.name: given.read_bytes()})
     yield from folder.problem.told
     yield f"made {options.folder}: {size_in_words(folder)}"
 
@@ -219,12 +217,7 @@ def _export(options: argparse.Namespace) -> Lines:
 def _folder(options: argparse.Namespace) -> CampaignFolder:
     from cmab.campaign.folder import CampaignFolder
 
-    return CampaignFolder(options.folder, author=_author(options), accept_changes=options.accept_changes)
-
-
-def _author(options: argparse.Namespace) -> str:
-    given: str | None = getattr(options, "author", None)
-    return user() if given is None else given
+    return CampaignFolder(options.folder, accept_changes=options.accept_changes)
 
 
 def user() -> str:

@@ -52,7 +52,7 @@ def test_a_campaign_from_the_first_round_to_the_export(place):
     assert "was cancelled" in run(1, "cancel", spring, "--round", 1)
     assert "no longer cancelled" in run(0, "undo", spring)
     assert "there is no report" in run(1, "undo", spring)
-    run(0, "tell", spring, friend, "--author", "Eva")
+    run(0, "tell", spring, friend)
     assert "did you mean 'Meyer, Zoé'" in run(1, "ask", spring, "--without", "Meyer, Zoe")
     run(0, "ask", spring, "--without", "  meyer,  ZOÉ ", "--without", "=1+1")
     run(0, "ask", spring)
