@@ -52,7 +52,7 @@ class NothingToUndoError(ValueError):
 
 
 class NewerEventsError(ValueError):
-    """Another process has added events since the caller read them, so that the call was not made."""
+    """Other processes have added events that could be undone and were not read, so nothing was undone."""
 
 
 class DamagedStoreError(ValueError):

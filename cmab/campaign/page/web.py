@@ -79,11 +79,6 @@ class Context:
         self.form = ImmutableMultiDict(fields)
         await sent.close()
 
-    @property
-    def author(self) -> str:
-        """The author of new events."""
-        return "" if self.session is None else self.session.user
-
     def text(self, name: str) -> str:
         """Return a field of the form as text without blanks around it; empty if it is missing."""
         return str(self.form.get(name, "")).strip()

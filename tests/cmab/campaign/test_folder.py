@@ -46,7 +46,7 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
         with pytest.raises(ValueError, match=why):
             told([entry])
     assert folder.tell(told([f"{first.upper()} = 0,5"], [second])).results == {first: 0.5}
-    names = list(map(str, folder.ask(author="Eva").names))
+    names = list(map(str, folder.ask().names))
     assert folder.tell(told([f"{names[0]}=yes", f"{names[1]}=no"])).results == dict(
         zip(names, (1.0, 0.0), strict=True)
     )
