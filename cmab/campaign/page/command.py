@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cmab.campaign.command import user
-
 Lines = Iterator[str]
 _EXAMPLES = """examples:
   cmab serve campaigns                                open a page for you alone on this computer
@@ -121,6 +119,14 @@ def warm_up() -> None:
             folder.tell(Report(of.number, joined={neighbour: None}))
             views.state_of(opened)
         folder.close()
+
+
+def user() -> str:
+    """Return the name of the user of this process, or nothing."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user of the process has no name
+        return ""
 
 
 def _bound(host: str, port: int) -> socket.socket:

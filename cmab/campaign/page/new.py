@@ -58,7 +58,7 @@ def create(context: Context) -> Response:
         if draft.errors or draft.file is None or context.text("step") != "create" or not is_seen:
             return _form(context, draft)
         options = Options(**draft.options)
-        slug = context.store.create(options, {draft.file.name: draft.file.data}, author=context.author)
+        slug = context.store.create(options, {draft.file.name: draft.file.data})
         context.session.upload = None
         return context.go(f"/c/{slug}", f"The campaign {options.title} was created.")
 

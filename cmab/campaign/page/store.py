@@ -24,7 +24,7 @@ _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
 #: The error of a campaign in a list of campaigns.
-DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
+DAMAGED = "Its files are damaged. Open it to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -38,17 +38,17 @@ class Opened:
     @property
     def version(self) -> int:
         """The number of events, which changes with each of them."""
-        return len(self.folder.history())
+        return self.folder.campaign.n_events
 
     @property
     def rounds(self) -> list[Round]:
         """All rounds."""
         return self.kept("rounds", self.folder.rounds)
 
-    def change(self, author: str, **options: Any) -> None:
+    def change(self, **options: Any) -> None:
         """Change those options of the campaign that are different."""
         if new := {name: x for name, x in options.items() if getattr(self.folder.options, name) != x}:
-            self.folder = self.folder.change(author=author, **new)
+            self.folder = self.folder.change(**new)
             self._version = -1
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
@@ -87,7 +87,7 @@ class Store:
 
     @contextmanager
     def held(self, slug: str) -> Iterator[Opened]:
-        """Hold a campaign for one request, which reads its events once, as a context manager.
+        """Hold a campaign for one request, as a context manager.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Store:
             If there is no such campaign.
         """
         opened = self._find(slug)
-        with opened.lock, opened.folder.reading():
+        with opened.lock:
             yield opened
 
     def _find(self, slug: str) -> Opened:
@@ -107,7 +107,7 @@ class Store:
                 self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
             return self._opened[slug]
 
-    def create(self, options: Options, files: Mapping[str, bytes], *, author: str) -> str:
+    def create(self, options: Options, files: Mapping[str, bytes]) -> str:
         """Make a campaign and return its name in addresses.
 
         Raises
@@ -120,7 +120,7 @@ class Store:
             check_unpacked(data)
         slug = self._reserved(slug_of(options.title))
         try:  # without a lock, because a large network takes seconds to read
-            folder = create_folder(self.root / slug, options, files, author=author)
+            folder = create_folder(self.root / slug, options, files)
         except BaseException:
             (self.root / slug).rmdir()
             raise

@@ -32,8 +32,7 @@ _MOST_FILES, _MOST_FIELDS, _MOST_DONE = 3, 2_000, 50
 CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
 _WORDS = {
-    413: f"At most {MOST_BYTES // 2**20} MB can be sent. Leave out columns that are not needed, or make the"
-    " campaign in a terminal with `cmab campaign new`.",
+    413: f"At most {MOST_BYTES // 2**20} MB can be sent. Leave out columns that are not needed.",
     404: "There is no such page.",
     405: "This address does not accept this kind of request.",
 }
@@ -79,11 +78,6 @@ class Context:
         fields = [(name, value) for name, value in sent.multi_items() if isinstance(value, str)]
         self.form = ImmutableMultiDict(fields)
         await sent.close()
-
-    @property
-    def author(self) -> str:
-        """The author of new events."""
-        return "" if self.session is None else self.session.user
 
     def text(self, name: str) -> str:
         """Return a field of the form as text without blanks around it; empty if it is missing."""

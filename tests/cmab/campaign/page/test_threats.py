@@ -377,44 +377,6 @@ def test_disguised_formulas_are_inert(name):
     assert [inert(cell) for cell in row] == [f"'{name}", f"'{name}; '{name}", f"x {name}", -1.5, ""]
 
 
-def test_two_servers_act_once_on_a_state(tmp_path, monkeypatch):
-    """Another server acts between the check of the state and the action of this one."""
-    from cmab.campaign.campaign import Campaign
-
-    here, other = Page(tmp_path).enter(), Page(tmp_path).enter()
-    spring = here.create()
-    tasks = [
-        (spring, "choose", {}),
-        ("/rounds/1/report", "rounds/1/report", {"nobody": "1"}),
-        ("/history", "undo", {}),
-        (spring, "rounds/1/leave-out", {"name": ""}),
-        (spring, "rounds/1/cancel", {}),
-    ]
-    for address, action, fields in tasks:
-        address = address if address == spring else f"{spring}{address}"
-        if "name" in fields:
-            fields = {"name": str(here.rounds(spring)[0].names[0])}
-        action = f"{spring}/{action}"
-        data = here.fields(address, action) | fields
-        theirs = other.fields(address, action) | fields
-        before = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
-        signed, done = Campaign.signed, []
-
-        def between(campaign, author, n_events=None, signed=signed, done=done, action=action, theirs=theirs):
-            if not done:
-                done.append(0)
-                done[0] = other.client.post(action, data=theirs).status_code
-            return signed(campaign, author, n_events=n_events)
-
-        monkeypatch.setattr(Campaign, "signed", between)
-        answer = here.client.post(action, data=data)
-        monkeypatch.setattr(Campaign, "signed", signed)
-        assert done == [303] and answer.status_code == 409, (action, answer.text.partition("alert")[2])
-        assert len(here.rounds(spring)) == len(other.rounds(spring))
-        now = len(files_in(tmp_path)[str(next(tmp_path.glob("*/events.sqlite")))])
-        assert now - before == (2 if "leave-out" in action else 1), action
-
-
 def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(tmp_path):
     page = Page(tmp_path).enter()
     for title in ("Whole", "Empty"):
