@@ -226,8 +226,8 @@ class Options:
         The file of the network, or the file of the list of names. Exactly one is given.
     directed : bool, optional
         Whether a tie goes one way only. If omitted, the file decides.
-    from_column, to_column, weight_column : str, optional
-        The columns of the network with the two names and the weight of a tie. If omitted, they are found.
+    from_column, to_column : str, optional
+        The columns of the network with the two names of a tie. If omitted, they are found.
     header : bool, optional
         Whether the first line of the network has the names of the columns. If omitted, this is detected.
     k : int
@@ -258,7 +258,6 @@ class Options:
     directed: bool | None = None
     from_column: str | None = None
     to_column: str | None = None
-    weight_column: str | None = None
     header: bool | None = None
     names: str | None = None
     k: int = 1
@@ -292,8 +291,7 @@ class Options:
     @staticmethod
     def of_network() -> dict[str, type]:
         """Return the names of the options on how the file of the network is read, and their types."""
-        columns: dict[str, type] = dict.fromkeys(("from_column", "to_column", "weight_column"), str)
-        return {"directed": bool, **columns, "header": bool}
+        return {"directed": bool, "from_column": str, "to_column": str, "header": bool}
 
     @property
     def is_network(self) -> bool:
@@ -443,7 +441,7 @@ def _of_network(folder: Path, options: Options) -> Problem:
 
     assert options.network is not None
     how: dict[str, Any] = {name: getattr(options, name) for name in options.of_network()}
-    network = read_network(folder / options.network, **how)
+    network = read_network(folder / options.network, ties_only=True, **how)  # chances are learned
     graph = _with_ties(network.graph, options.ties, network.directed)
     if not graph.n_arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
@@ -454,7 +452,7 @@ def _of_network(folder: Path, options: Options) -> Problem:
 
 
 def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:
-    """Return a graph with further ties; a new tie has the mean probability of the others."""
+    """Return a graph with further ties."""
     if not ties:
         return graph
     from oracles import DirectedGraph
@@ -473,16 +471,9 @@ def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_direc
         ways = [(u, v)] if is_directed else [(u, v), (v, u)]
         new += [way for way in ways if u != v and way not in pairs]
         pairs.update(ways)
-    chances = graph.probabilities
-    if chances is not None:
-        chances = np.concatenate([chances, np.full(len(new), chances.mean())])
     tails, heads = (
         np.append(old, [way[at] for way in new]) for at, old in ((0, graph.tails), (1, graph.heads))
     )
     return DirectedGraph.from_edges(
-        tails.astype(np.int64),
-        heads.astype(np.int64),
-        n_nodes=len(labels),
-        labels=labels,
-        probabilities=chances,
+        tails.astype(np.int64), heads.astype(np.int64), n_nodes=len(labels), labels=labels
     )

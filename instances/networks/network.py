@@ -63,7 +63,7 @@ class Network:
     told : tuple of str
         One line each about the format, the directions, the columns and the omitted ties.
     preview : Preview, optional
-        The columns and the first rows of a table, and the columns with the names and the numbers of ties.
+        The columns and the first rows of a table, and the columns with the names of ties.
 
     Examples
     --------
@@ -186,8 +186,7 @@ def read_network(
         )
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    preview = None if table.preview is None else table.preview._replace(numbers=column)
-    return Network(graph, bool(one_way.all()), told=tuple(told), preview=preview)
+    return Network(graph, bool(one_way.all()), told=tuple(told), preview=table.preview)
 
 
 # Bytes and text

@@ -78,12 +78,11 @@ SOFT = re.compile(r"[;\n,]|\s(?:and|und|&|/)\s")
 
 
 class Preview(NamedTuple):
-    """The columns of a file, its first rows, and the columns that have the names and the numbers of ties."""
+    """The columns of a file, its first rows, and the columns that have the names of ties."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    people: tuple[str, ...]
-    numbers: str | None = None
+    people: tuple[str, ...] = ()
 
 
 def number_of(value: object) -> float:
@@ -167,9 +166,8 @@ def sheet_of(
 def preview_of(sheet: Sheet) -> Preview:
     """Return the titles and the first rows of a table."""
     width = range(len(sheet.titles))
-    return Preview(
-        tuple(sheet.titles), tuple(tuple(row.cell(at) for at in width) for row in sheet.rows[:_PREVIEW]), ()
-    )
+    rows = (tuple(row.cell(at) for at in width) for row in sheet.rows[:_PREVIEW])
+    return Preview(tuple(sheet.titles), tuple(rows))
 
 
 def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[str], list[str]]:
