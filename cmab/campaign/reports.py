@@ -209,7 +209,7 @@ def without_path(
     is_allowed[np.concatenate([first, told, others])] = True
     usable = is_allowed[graph.tails] & is_allowed[graph.heads]
     _, reached = reachable(*graph.out_arcs, graph.heads, usable, first)
-    return [graph.label(node) for node in told[~reached[told]].tolist()]
+    return [str(graph.label(node)) for node in told[~reached[told]].tolist()]
 
 
 @dataclass
