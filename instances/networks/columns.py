@@ -304,7 +304,7 @@ def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple
         if word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
             return _DIRECTED[kinds.pop()], f"the column {name!r} states it"
     if word(first) in {one for one, _ in ONE_WAY}:
-        return True, f"a title is {first}"
+        return True, f"a title is {first!r}"
     return None, ""
 
 

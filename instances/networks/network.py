@@ -153,7 +153,7 @@ def read_network(
     (DirectedGraph(n_nodes=3, n_arcs=2), 'Meyer, Anna', array([0.3, 0.2]))
     >>> print(*network.told, sep=chr(10))
     friends.csv is a list of ties separated by commas, with the titles from, to, probability
-    ties go one way, from the first name to the second, because the header has a column 'from'
+    ties go one way, from the first name to the second, because a title is 'from'
     3 names and 2 ties; the first ties: Meyer, Anna and Bob; Bob and Zoé
     column probability has the probabilities (0.2 to 0.3)
     """

@@ -207,7 +207,7 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     is_uneven = any(len(row.fields) != len(names) for row in rows)
     if not sheet.has_header and ((is_typed and len(rows) > 1) or is_uneven):
         return names_in(file, text, _WHOLE)
-    at = min(titled or may_be, key=lambda at: (at not in may_be, at))
+    at = next((at for at in titled if at in may_be), may_be[0])
     found: dict[str, int] = {}
     wrong, nameless = list[str](), dict[str, None]()
     for row in rows:
@@ -425,7 +425,8 @@ def _is_header(rows: Sequence[Row], is_list: bool = False) -> bool:
     column of people, and no other line has its names. In a list, it is if it has a word such as "name".
     """
     first = rows[0].fields
-    below = [row.fields for row in rows[1 : _SHOWN + 1] if len(row.fields) > 1 or is_list]
+    others = [row.fields for row in rows[1:] if row.fields != first]  # the header may be repeated
+    below = [fields for fields in others[:_SHOWN] if len(fields) > 1 or is_list]
     if pair_of(first) or (is_list and any(cell.casefold() in _LIST_WORDS.split() for cell in first)):
         return True
     for at, cell in enumerate(first):
@@ -435,9 +436,10 @@ def _is_header(rows: Sequence[Row], is_list: bool = False) -> bool:
         given = [other for other in cells if other.casefold() not in _MISSING]
         if given and (are_dates(given) or not any(math.isnan(number_of(other)) for other in given)):
             return True
-    others = {cell.casefold() for row in rows[1:] if row.fields != first for cell in row.fields[: len(first)]}
     words = [cell.casefold() for cell in first if cell]
-    if is_list or not below or len(words) < 2 or not others.isdisjoint(words):
+    if is_list or not below or len(words) < 2:
+        return False
+    if any(cell.casefold() in words for fields in others for cell in fields[: len(first)]):
         return False
     ends = [cell for row in below for cell in row[:2]]
     if (*words[:2],) in _LETTERS:

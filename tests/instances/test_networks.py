@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import sys
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ from places import DATA
 
 from instances import constant_probabilities, read_network, trivalency
 from instances import weighted_cascade as cascade
+from instances.networks.sheets import names_in
 from oracles import DirectedGraph
 
 
@@ -60,13 +62,22 @@ HEADERS = """
     name,name Respondent,Nominee Your_name,Who_do_you_talk_to? Person_A,Person_B Student,Best_friend
     Author,Coauthor
     Parent,Child Origin,Destination nodeA,nodeB Name,Connected_with Von,Nach Label_A,Label_B Citing,Cited
+    Wer,Mit_wem Kollege,Kollegin Absender,Empfänger Schülerin,Beste_Freundin Vorname,Freunde
+    Nominator,Nominated first,second Staff,Works_with Kunde,Empfohlen_von Teilnehmer,Kontakt
 """
 
 
 @pytest.mark.parametrize("header", HEADERS.split())
 def test_titles_without_numbers_are_no_people(header, tmp_path):
     lines = f"{header.replace('_', ' ')}\nAnn,Bob\nBob,Cy\nDora,Ann Lee\n"
-    for text in (lines, lines.replace(",", ";"), "A survey\n" + lines, '"A survey",\n' + lines):
+    again = lines + lines.partition("\n")[0] + "\n,\n"  # the header again, and an empty row
+    for text in (
+        lines,
+        lines.replace(",", ";"),
+        "A survey\n" + lines,
+        '"A survey",\n' + again,
+        "A survey, 2024\n\n" + lines,
+    ):
         network = read_network(write(tmp_path / "net.csv", text))
         assert [(u, v) for u, v, _ in ties(network)] == [("Ann", "Bob"), ("Bob", "Cy"), ("Dora", "Ann Lee")]
 
@@ -105,6 +116,23 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "titles tag, with"),
         ("% a b\n# From To\nx y\n# c\ny z\n", "x-y, y-z", "begin with # or % are left out: 3"),
         ("Zoe\u0301,b\nb,Zo\u00e9\n", "Zoé-b, b-Zoé", "in both directions"),
+        ("Name;Friends\nAnn;Bob / Cy\nDora;Ann and Eve\n", "Ann-Bob, Ann-Cy, Dora-Ann, Dora-Eve", ": 2"),
+        ("Name,Friends\nAnn,Bob; Cy\nDora,Ann; Eve\n", "Ann-Bob, Ann-Cy, Dora-Ann, Dora-Eve", "by commas"),
+        ("Name;1. Freund;2. Freund\nAnn;Bob;Cy\nDora;Ann;\n", "Ann-Bob, Ann-Cy, Dora-Ann", "3 ties"),
+        ("Name,First friend,Second friend\nAnn,Bob,Cy\nDora,Ann,\n", "Ann-Bob, Ann-Cy, Dora-Ann", "3 ties"),
+        ("Name,Friends,,\nAnn,Bob,Cy,Eve\nDora,Ann,,\n", "Ann-Bob, Ann-Cy, Ann-Eve, Dora-Ann", "4 ties"),
+        (
+            "When,E-Mail,Do you agree?,Name,Class,Age,Who?\n6 Mar 2024,a@x.org,yes,Ann,5a,9,Bob\n"
+            "7 Mar 2024,b@x.org,no,Bob,5b,8,Cy\n",
+            "Ann-Bob, Bob-Cy",
+            "columns Name, Who?",
+        ),
+        ("Age,Name,Friend\n9,Ann,Bob\n8,Cy,Dora\n", "Ann-Bob, Cy-Dora", "columns Name, Friend"),
+        ("Vorname;Name;Freund\nAnn;Lee;Bob Ray\nBob;Ray;Cy\n", "Ann Lee-Bob Ray, Bob Ray-Cy", "Vorname Name"),
+        ("Ann -> Bob\nBob -> Cy\n", "Ann-Bob, Bob-Cy", "columns 1, 3"),
+        ("Person,Friend,hours\nAnn,Bob,2\n\nTotal,,2\n", "Ann-Bob", "left out at the end: Total; 2"),
+        ("Ann Lee,Bob\nann  lee,Cy\n", "Ann Lee-Bob, Ann Lee-Cy", "one person: ann lee and Ann Lee"),
+        ("\u200bAnn,Bob\nBob,Ann\n", "Ann-Bob, Bob-Ann", "2 names"),
         (
             "ego,alter\nA,B\nC,nobody\n-,D\nE,n/a\n",
             "A-B",
@@ -179,7 +207,8 @@ def test_json_and_names_of_nodes(tmp_path):
             "a comment in the first lines states it",
         ),
         ("# Directed graph\n0 1\n", None, True, "a comment in the first lines states it"),
-        ("from,to\na,b\n", None, True, "a title is from"),
+        ("% sym weighted\n1 2 3 1200000000\n", None, False, "column weight (3 to 3) has weights"),
+        ("from,to\na,b\n", None, True, "a title is 'from'"),
         ("source,target,type\na,b,Undirected\n", None, False, "the column 'type' states it"),
         ("from,to,type\na,b,Directed\nb,c,Undirected\n", False, False, "both ways, as requested"),
         ("a b\nb a\n", False, True, "has each of them in both directions"),
@@ -322,6 +351,8 @@ PATH = "Ann-Bob, Bob-Ann, Bob-Cy, Cy-Bob"
             "1 tie is a repetition",
         ),
         ("a.csv", MATRIX, PATH, "a matrix of 3 rows"),
+        ("a.csv", "A survey\n" + MATRIX.replace("0", "-"), PATH, "a matrix of 3 rows"),
+        ("a.csv", MATRIX.replace("0", "").replace("1", "x"), PATH, "a matrix of 3 rows"),
         ("a.csv", "Ann,Bob,Cy\n0,1,0\n1,0,1\n0,1,0\n", PATH, "a matrix of 3 rows"),
         ("a.txt", "0 1 0\n0 0 1\n0 0 0\n", "1-2, 2-3", "a matrix of 3 rows"),
         (
@@ -376,6 +407,16 @@ def test_a_workbook(tmp_path, monkeypatch):
     table = {"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}
     pd.DataFrame(table).to_excel(file, index=False)
     assert ties(read_network(file)) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    days = pd.DataFrame(
+        {"Start": pd.to_datetime(["2024-03-06"] * 2), "A": ["Ann Lee", "Bob"], "B": ["Bob", "Cy"]}
+    )
+    with pd.ExcelWriter(file) as book:
+        days.to_excel(book, index=False)
+        days.to_excel(book, sheet_name="more")
+    network = read_network(file)
+    assert [(u, v) for u, v, _ in ties(network)] == [("Ann Lee", "Bob"), ("Bob", "Cy")]
+    assert network.preview.rows[0] == ("2024-03-06", "Ann Lee", "Bob")
+    assert "only the sheet Sheet1 is read, without more" in said(network)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
         read_network(file)
@@ -415,6 +456,13 @@ def test_files_as_people_bring_them():
         ("net.csv", "from,to,Type\na,b,Undirected\nb,c,\n", {}, "Type must have Directed .* got nothing"),
         ("net.csv", "from;to;weight\na;b;1,200\nb;c;9\n", {}, "column weight: 1,200 may mean 1200 or 1.2"),
         ("net.csv", "a,b\n", {"from_column": "x"}, "must have a column 'x', got 1, 2"),
+        ("net.csv", "Name\nAnn\nBob\n", {}, "got one column; names alone are a list of items without ties"),
+        ("net.csv", "name,age\nAnn,7\nBob,8\n", {}, "got a table of people only"),
+        ("net.csv", "% bip unweighted\n1 1\n1 2\n", {}, "got ties of two kinds"),
+        ("net.csv", "%PDF-1.4\n1 0 obj\n", {}, "is a PDF, which is not read; save it as CSV or GraphML"),
+        ("net.csv", "<html><p>a,b</p></html>", {}, "is a page of the web"),
+        ("net.dot", "graph x { a -- b; }", {}, "in the format of Graphviz"),
+        ("net.txt", "dl n=3 format=edgelist1\ndata:\n1 2\n", {}, "in the format of UCINET"),
         ("net.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", {}, "a square matrix"),
         ("net.net", "*Vertices 2\n*Edges\n1 3\n", {}, "vertices from 1 to 2, got '1 3' in line 3"),
         ("net.net", "*Vertices two\n", {}, "must be Pajek"),
@@ -436,7 +484,12 @@ def test_files_as_people_bring_them():
         ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
         ("net", "a b {'weight': }\n", {}, "must be edge list of networkx"),
         ("net.csv", "", {}, "must not be empty"),
-        ("net.csv", "id,name\n1,Ann\n\nfrom,to\n1,2\n", {}, "line 4: a second table must not follow"),
+        (
+            "net.csv",
+            "id,name\n1,Ann\n\nfrom,to\n1,2\n",
+            {},
+            "line 4: a second table must not follow",
+        ),
         ("net.csv", "id,name\n1,Ann\n2,Bob\n", {}, "got a table of people only"),
         ("net.csv", "from,to\n", {}, "no more than a header"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
@@ -507,3 +560,34 @@ def test_shared_graphs(name, directed, nodes, arcs_read):
         pytest.skip(f"{file} is not here")
     graph = read_network(file, directed=directed).graph
     assert (graph.n_nodes, graph.n_arcs) == (nodes, arcs_read)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
+        ("sep=;\nid;name\n1;Ann\n2;Bob\n", "Ann|Bob"),
+        ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("Meyer, Anna\nLee, Bob\n", "Meyer, Anna|Lee, Bob"),
+        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
+        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
+        ("Price,Offer\n3,Tea\n4,Milk\n", "Tea|Milk"),
+        ("Our drinks\n\nArtikel;Preis\nTea;3\nMilk;4\n;\nSumme;7\n", "Tea|Milk"),
+        ("Timestamp,E-Mail,Name\n2024-03-06 09:08,a@x,Ann\n2024-03-06 09:09,b@x,Bob\n", "Ann|Bob"),
+        ("Ann, Bob, Cy", "Ann|Bob|Cy"),
+        ("Meyer, Anna; Lee, Bob", "Meyer, Anna|Lee, Bob"),
+        ('"#metoo"\n# a comment\n#now\nplain', "#metoo|#now|plain"),
+        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
+        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "refused: line 4: a second table must not follow"),
+        ("Ann\nAnn\n", "refused: line 2: Ann must be listed once"),
+        ("name,cost\nAnn,2\n,3\n", "refused: line 3: a name must not be empty"),
+        ("nobody\n", "refused: 1 to 100,000 names, got 0"),
+        ("Name,Friend\nAnn,Bob\nBob,Cy\n", "refused: got two columns of names, as those of people"),
+    ],
+)
+def test_lists_as_people_bring_them(text, names):
+    if names.startswith("refused: "):
+        with pytest.raises(ValueError, match=names.removeprefix("refused: ")):
+            names_in(Path("list.csv"), text)
+    else:
+        assert "|".join(names_in(Path("list.csv"), text)[0]) == names
