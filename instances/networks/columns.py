@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +38,6 @@ from instances.networks.sheets import (
 
 # Largest number of nodes in a first line.
 _MOST_NODES = 10**9
-_DIRECTED = {"directed": True, "undirected": False}
 # Marks between several names that no name has.
 _HARD = re.compile(r"[;\n]")
 # Marks in a matrix of no tie and of a tie, besides numbers.
@@ -63,12 +62,10 @@ class EdgeTable:
         The further values of the edges, by name of the column.
     nodes : list
         The nodes that the file lists separately, in their order.
-    directed : bool, optional
-        Whether edges are directed; None if the file does not say so.
+    one_way : bool or list of bool, optional
+        Whether edges are directed, or which ones; None if the file does not say so.
     why : str
-        The reason for `directed`, as text of a message.
-    one_way : list of bool, optional
-        Which edges are directed, if only some are.
+        The reason for `one_way`, as text of a message.
     n_nodes : int, optional
         The number of nodes in the first line, if there is one. Names are then node numbers.
     notes : list of str
@@ -83,9 +80,8 @@ class EdgeTable:
     places: list[str]
     columns: dict[str, list[object]] = field(default_factory=dict)
     nodes: list[Hashable] = field(default_factory=list)
-    directed: bool | None = None
+    one_way: bool | list[bool] | None = None
     why: str = ""
-    one_way: list[bool] | None = None
     n_nodes: int | None = None
     notes: list[str] = field(default_factory=list)
     preview: Preview | None = None
@@ -108,47 +104,39 @@ def delimited(
     delimiter, rows, notes = rows_of(file, text, delimiter)
     n_nodes = None
     if header is None and asked == (None, None):
-        if matrix := _matrix(rows):
-            return _of_matrix(file, *matrix)
+        if matrix := _matrix(file, rows):
+            return matrix
         n_nodes = _size_of(rows)
     sheet = cut(file, rows[n_nodes is not None :], delimiter, notes, False if n_nodes else header)
     names, has_header, notes = sheet.titles, sheet.has_header, sheet.notes
     if konect and not has_header:
         names[2:4] = ["weight", "time"][: len(names) - 2]
-    texts = [at for at in range(len(names)) if has_text(sheet.cells(at))]
-    if has_header and asked == (None, None) and len(texts) == 1 and len(names) == 2:
+    n_texts = sum(has_text(sheet.cells(at)) for at in range(len(names)))
+    if has_header and asked == (None, None) and (n_texts, len(names)) == (1, 2):
         raise ValueError(f"{file} must have ties, one line for each, got a table of people only")
     first, second = _places_of_ends(file, sheet, asked)
-    # A line with one cell is a name without ties.
-    alone = (("",) * first, ("",) * (len(names) - first - 1))
-    edges = [
-        row if len(row.fields) > 1 else row._replace(fields=[*alone[0], row.fields[0], *alone[1]])
+    width = len(names)
+    edges = [  # a line with one cell is a name without ties
+        row if row.fields[1:] else row._replace(fields=[row.fields[0] * (at == first) for at in range(width)])
         for row in sheet.rows
     ]
-    width = len(names)
     refuse([wrong_row(file, row, width, delimiter) for row in edges if len(row.fields) != width])
     is_form = any(are_dates(sheet.cells(at)) for at in range(len(names)))
     further = _alike(sheet, first, second) if has_header and asked[1] is None else []
-    ties, nodes, split, nameless = _ties(edges, first, [second, *further], names[second], is_form)
-    if split:
-        notes.append(f"cells with several names, of which each is a tie: {split:,}")
-    notes += no_names_told(nameless)
+    ties, nodes = _ties(edges, first, [second, *further], names[second], is_form, notes)
     taken = {first, second, *further}
     columns: dict[str, list[object]] = {
         name: [row.fields[at] for row, _, _ in ties] for at, name in enumerate(names) if at not in taken
     }
     # Remove the empty columns that spreadsheets may write after the last column.
     columns = {name: cells for name, cells in columns.items() if not name.isdecimal() or any(cells)}
-    ends, nodes, merged = _merged([(u, v) for _, u, v in ties], nodes)
-    if merged:
-        more = f" and {len(merged) - SHOWN_CELLS:,} more" if len(merged) > SHOWN_CELLS else ""
-        told = "; ".join(merged[:SHOWN_CELLS])
-        notes.append(f"names that differ in capitals only are one person: {told}{more}")
+    written_as = _written_as((name for pair in (*(tie[1:] for tie in ties), nodes) for name in pair), notes)
+    ends = [(written_as[u], written_as[v]) for _, u, v in ties]
     if not has_header:
         _refuse_lists(file, columns, ends)
         if n_nodes is None and header is None and len(ends) > 1:
             notes += _doubts(ends)
-    directed, why = _direction(text, columns, names[first] if has_header else "")
+    one_way, why = _direction(file, text, columns, names[first] if has_header else "")
     # List the titles: a tie with a faulty number looks like titles and would otherwise be lost unnoticed.
     about = f"with the titles {', '.join(names[:SHOWN_CELLS])}" if has_header else "without titles"
     if n_nodes is not None:
@@ -163,10 +151,9 @@ def delimited(
         ends=[*ends],
         places=[f"line {row.line}" for row, _, _ in ties],
         columns=columns,
-        nodes=[*nodes],
-        directed=directed,
+        nodes=[written_as[name] for name in nodes],
+        one_way=one_way,
         why=why,
-        one_way=_one_way(file, columns),
         notes=notes,
         preview=preview_of(sheet)._replace(people=people),
     )
@@ -210,13 +197,13 @@ def _alike(sheet: Sheet, first: int, second: int) -> list[int]:
 
 
 def _ties(
-    edges: Sequence[Row], first: int, others: Sequence[int], title: str, is_form: bool
-) -> tuple[list[tuple[Row, str, str]], list[str], int, dict[str, None]]:
-    """Return the ties, the names without ties, the number of cells with several names, and cells of no name.
+    edges: Sequence[Row], first: int, others: Sequence[int], title: str, is_form: bool, notes: list[str]
+) -> tuple[list[tuple[Row, str, str]], list[str]]:
+    """Return the ties and the names without ties; note cells with several names and without a name.
 
     A cell of the second column has several names between semicolons or line ends. It has them also between
-    commas or words such as "and", if the first column has none of these and the file is a form, the title is
-    a plural, or a part is a name elsewhere.
+    commas or words such as "and", if these are not in the first column and the file is a form, the title is a
+    plural, or a part is a name elsewhere.
     """
     known = {row.fields[first] for row in edges}
     listed = [SOFT.split(row.fields[at]) for row in edges for at in others]
@@ -242,20 +229,21 @@ def _ties(
             parts = [part for part in map(clean, marks.split(cell)) if part] if marks.search(cell) else [cell]
             split += len(parts) > 1
             ties += [(row, clean(name), clean(part)) for part in parts]
-    return ties, nodes, split, nameless
+    if split:
+        notes.append(f"cells with several names, of which each is a tie: {split:,}")
+    notes += no_names_told(nameless)
+    return ties, nodes
 
 
-def _merged(
-    ends: Sequence[tuple[str, str]], nodes: Sequence[str]
-) -> tuple[list[tuple[str, str]], list[str], list[str]]:
-    """Return the names in the capitals of their first line, and the names that were changed."""
-    names = dict.fromkeys(name for names in (*ends, nodes) for name in names)
+def _written_as(names: Iterable[str], notes: list[str]) -> dict[str, str]:
+    """Return the names in the capitals of their first line, by name; note those that are changed."""
     kept: dict[str, str] = {}
-    for name in names:
-        kept.setdefault(name.casefold(), name)
-    new = {name: kept[name.casefold()] for name in names}
-    found = [f"{name} and {first}" for name, first in new.items() if name != first]
-    return [(new[u], new[v]) for u, v in ends], [new[name] for name in nodes], found
+    new = {name: kept.setdefault(name.casefold(), name) for name in names}
+    if changed := [f"{name} and {first}" for name, first in new.items() if name != first]:
+        more = f" and {len(changed) - SHOWN_CELLS:,} more" if len(changed) > SHOWN_CELLS else ""
+        told = f"{'; '.join(changed[:SHOWN_CELLS])}{more}"
+        notes.append(f"names that differ in capitals only are one person: {told}")
+    return new
 
 
 def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[tuple[str, str]]) -> None:
@@ -276,7 +264,7 @@ def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
     if is_known or all(map(is_number, ends[0])):
         return []
     u, v = ends[0]
-    return [f"the first line, {u} and {v}, is read as a tie; if it has titles, use the option header"]
+    return [f"the first line, {u} and {v}, is read as a tie, and not as titles of columns"]
 
 
 def _size_of(rows: Sequence[Row]) -> int | None:
@@ -291,81 +279,72 @@ def _size_of(rows: Sequence[Row]) -> int | None:
 # Directions
 
 
-def _direction(text: str, columns: dict[str, list[object]], first: str) -> tuple[bool | None, str]:
-    """Return the direction that the file gives, by a comment (SNAP, KONECT), a column (Gephi) or a title."""
+def _direction(
+    file: Path, text: str, columns: dict[str, list[object]], first: str
+) -> tuple[bool | list[bool] | None, str]:
+    """Return which ties go one way by a comment (SNAP, KONECT), a column (Gephi) or a title, and why."""
     if konect := KONECT.match(text):
         return konect[1] == "asym", "its first line states it"
-    comments = [line.lower() for line in text.split("\n", 9)[:9] if line.startswith("#")]
-    for way, is_directed in _DIRECTED.items():
-        if any(re.search(rf"\b{way}\b", line) for line in comments):
-            return is_directed, "a comment in the first lines states it"
+    top = "\n".join(text.split("\n", 9)[:9])
+    if stated := re.search(r"^#.*?\b(un)?directed\b", top, re.IGNORECASE | re.MULTILINE):
+        return not stated[1], "a comment in the first lines states it"
     for name, values in columns.items():
-        kinds = {str(value).lower() for value in values}
-        if word(name) == "type" and len(kinds) == 1 and kinds <= set(_DIRECTED):
-            return _DIRECTED[kinds.pop()], f"the column {name!r} states it"
+        kinds = [str(value).casefold() for value in values]
+        if word(name) == "type" and not {*kinds}.isdisjoint(("directed", "undirected")):
+            if other := sorted({*kinds} - {"directed", "undirected"}):
+                raise ValueError(
+                    f"{file}: column {name} must have Directed or Undirected in each line, got"
+                    f" {other[0] or 'nothing'}; fill it, or delete the column"
+                )
+            return [kind == "directed" for kind in kinds], f"the column {name!r} states it"
     if word(first) in {one for one, _ in ONE_WAY}:
         return True, f"a title is {first!r}"
     return None, ""
 
 
-def _one_way(file: Path, columns: dict[str, list[object]]) -> list[bool] | None:
-    """Return which edges go one way by a column of Gephi's, if only some do."""
-    for name, values in columns.items():
-        kinds = [str(value).casefold() for value in values]
-        if word(name) == "type" and len({*kinds}) > 1 and not {*kinds}.isdisjoint(_DIRECTED):
-            other = {str(value) or "nothing" for value in values if str(value).casefold() not in _DIRECTED}
-            if other:
-                raise ValueError(
-                    f"{file}: column {name} must have Directed or Undirected in each line, got"
-                    f" {', '.join(sorted(other)[:3])}; fill it, or delete the column"
-                )
-            return [_DIRECTED[kind] for kind in kinds]
-    return None
-
-
 # Matrices
 
 
-def _matrix(rows: Sequence[Row]) -> tuple[list[str], list[tuple[int, list[str]]]] | None:
-    """Return the names and the lines of a square matrix with names above and beside it, or of 0 and 1."""
+def _matrix(file: Path, rows: Sequence[Row]) -> EdgeTable | None:
+    """Return the ties of a square matrix with names above and beside it, or of 0 and 1."""
     rows = rows[next((at for at, row in enumerate(rows) if sum(map(bool, row.fields)) > 1), 0) :]
-    first = rows[0].fields
+    first, below = rows[0].fields, rows[1:]
     if not 3 <= len(rows) <= len(first) + 1:
         return None
-    cells = [(row.line, row.fields) for row in rows[1:]]
-    if len(first) == len(rows) and [row[0] for _, row in cells] == first[1:]:
-        names, cells = first[1:], [(line, row[1:]) for line, row in cells]
-    elif len(first) + 1 == len(rows) >= 4 and not pair_of(first):
+    is_named = first[1:] == [row.fields[0] for row in below]
+    if is_named:
+        names, below = first[1:], [row._replace(fields=row.fields[1:]) for row in below]
+    elif len(first) == len(below) and not pair_of(first):
         names = first
     elif len(first) == len(rows):
-        names, cells = [str(at + 1) for at in range(len(rows))], [(row.line, row.fields) for row in rows]
+        names, below = [str(at + 1) for at in range(len(rows))], rows
     else:
         return None
-    if any(len(row) != len(names) or any(math.isnan(_tie_in(cell)) for cell in row) for _, row in cells):
+    is_plain = all({*row.fields} <= {"0", "1"} and row.cell(at) == "0" for at, row in enumerate(below))
+    values = [[*map(_tie_in, row.fields)] for row in below]
+    if not (is_named or is_plain) or any(
+        len(row) != len(names) or any(map(math.isnan, row)) for row in values
+    ):
         return None
-    is_plain = all({*row} <= {"0", "1"} and row[at] == "0" for at, (_, row) in enumerate(cells))
-    return (names, cells) if is_plain or names == first[1:] else None
+    found = [
+        (row.line, one, other, value)
+        for one, row, numbers in zip(names, below, values, strict=True)
+        for other, value in zip(names, numbers, strict=True)
+        if value
+    ]
+    return EdgeTable(
+        file=file,
+        form=f"a matrix of {len(names):,} rows, in which a number other than 0 is a tie",
+        ends=[(one, other) for _, one, other, _ in found],
+        places=[f"line {line}, column {other}" for line, _, other, _ in found],
+        columns={}
+        if all(value == 1.0 for *_, value in found)
+        else {"weight": [value for *_, value in found]},
+        nodes=[*names],
+    )
 
 
 def _tie_in(cell: str) -> float:
     """Return the number in a cell of a matrix, in which a mark is 1, and an empty cell or a dash is 0."""
     word = cell.casefold()
     return 0.0 if word in _NO_TIE else 1.0 if word in _TIE else number_of(cell)
-
-
-def _of_matrix(file: Path, names: list[str], cells: list[tuple[int, list[str]]]) -> EdgeTable:
-    found = [
-        (line, one, other, cell)
-        for one, (line, row) in zip(names, cells, strict=True)
-        for other, cell in zip(names, row, strict=True)
-        if _tie_in(cell)
-    ]
-    values: list[object] = [cell for *_, cell in found]
-    return EdgeTable(
-        file=file,
-        form=f"a matrix of {len(names):,} rows, in which a number other than 0 is a tie",
-        ends=[(one, other) for _, one, other, _ in found],
-        places=[f"line {line}, column {other}" for line, _, other, _ in found],
-        columns={} if {_tie_in(str(value)) for value in values} <= {1.0} else {"weight": values},
-        nodes=[*names],
-    )

@@ -114,7 +114,7 @@ def read_network(
         The column (or key of the data of edges) with probabilities in [0, 1]. Columns without names are
         called 3, 4 and so on. If both this and `weight_column` are omitted, a column with a name such as
         probability or weight is used. Otherwise the only column of numbers is used; columns called id,
-        index, key or line do not count. If several columns have numbers, none is used.
+        index, key or line do not count. If several columns have numbers, weights are not used.
     weight_column : str, optional
         The column with weights of 0 or more. The probability of an arc is then its weight over the sum of the
         weights into the same head (weighted cascade). By default, a column that is not called probability is
@@ -169,7 +169,9 @@ def read_network(
     if not proper.all():
         told.append(f"ties from a name to itself are left out: {int((~proper).sum()):,}")
     ends, one_way, numbers = ends[proper], one_way[proper], None if numbers is None else numbers[proper]
-    told += _repeats_told(np.where(one_way[:, None], ends, np.sort(ends, axis=1)))
+    if repeats := len(ends) - len(np.unique(np.where(one_way[:, None], ends, np.sort(ends)), axis=0)):
+        more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
+        told.append(f"{repeats:,} {more}, and each counts as an additional tie")
     if without := n_nodes - len(np.unique(ends)):
         told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
     arcs = np.repeat(np.arange(len(ends)), np.where(one_way, 1, 2))
@@ -179,7 +181,8 @@ def read_network(
         numbers = numbers[arcs]
         told.append(_column_told(column, numbers, is_chance))
         numbers = numbers if is_chance else _shares(numbers, ends[:, 1], n_nodes)
-    told += _others_told(table, column)
+    if rest := [name for name in table.columns if name != column]:
+        told.append(f"columns that are not used: {_listed(rest)}")
     try:
         graph = DirectedGraph.from_edges(
             ends[:, 0], ends[:, 1], n_nodes=n_nodes, labels=labels, probabilities=numbers
@@ -308,15 +311,6 @@ def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
     return told + alike_in_words(names)
 
 
-def _repeats_told(ends: IntArray) -> list[str]:
-    """Return a line about repeated ties, which are parallel edges."""
-    repeats = len(ends) - len(np.unique(ends, axis=0))
-    if not repeats:
-        return []
-    more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
-    return [f"{repeats:,} {more}, and each counts as an additional tie"]
-
-
 def _with_article(form: str) -> str:
     return f"an {form}" if form == "adjacency list" else form
 
@@ -345,19 +339,18 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[B
     pairs = set(map(tuple, ends.tolist()))
     is_doubled = len(pairs) > 0 and all((v, u) in pairs for u, v in pairs)
     all_ties = np.ones(len(ends), bool)
-    if asked is not True and is_doubled and table.directed is None and table.one_way is None:
+    if asked is not True and is_doubled and table.one_way is None:
         return all_ties, "ties go both ways, because the file has each of them in both directions"
     one_way, both = "ties go one way, from the first name to the second", "ties go both ways"
     if asked is not None:
         return all_ties & asked, f"{one_way if asked else both}, as requested"
-    if table.one_way is not None:
-        count = sum(table.one_way)
-        way = f"{count:,} of {len(ends):,} ties go one way, the others both ways, as the file states"
-        return np.array(table.one_way), f"{way} (--directed or --undirected changes this)"
-    if table.directed is not None:
-        return all_ties & table.directed, f"{one_way if table.directed else both}, because {table.why}"
-    reason = "because the file gives no direction"
-    return all_ties, f"{one_way}, {reason}"
+    if table.one_way is None:
+        return all_ties, f"{one_way}, because the file gives no direction"
+    flags = all_ties & np.array(table.one_way, bool)
+    if flags.any() and not flags.all():
+        count = f"{int(flags.sum()):,} of {len(ends):,}"
+        return flags, f"{count} ties go one way, the others both ways, as the file states"
+    return flags, f"{one_way if flags.all() else both}, because {table.why}"
 
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
@@ -402,7 +395,7 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
         if re.sub(r"[\W_]+", "", name.lower()) not in _IDS and _has_numbers(values)
     ]
     if len(numeric) > 1:
-        table.notes.append(f"several columns have numbers, and none is used as weight: {_listed(numeric)}")
+        table.notes.append(f"several columns have numbers, which are not used as weights: {_listed(numeric)}")
     return (numeric[0] if len(numeric) == 1 else None), "either"
 
 
@@ -452,12 +445,6 @@ def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     """
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
-
-
-def _others_told(table: EdgeTable, used: str | None) -> list[str]:
-    """Return a line about the columns that are not used, if there are any."""
-    rest = [name for name in table.columns if name != used]
-    return [f"columns that are not used: {_listed(rest)}"] if rest else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -63,8 +63,8 @@ _LIST_WORDS = (
     "name names person people who item items offer offers product products artikel produkt produkte angebot"
     " label id"
 )
-_TITLES, _BESIDE, _NO_ENDS = (
-    frozenset(words.split()) for words in (_TITLE_WORDS, _BESIDE_WORDS, _NO_END_WORDS)
+_TITLES, _BESIDE, _NO_ENDS, _LIST_TITLES = (
+    frozenset(words.split()) for words in (_TITLE_WORDS, _BESIDE_WORDS, _NO_END_WORDS, _LIST_WORDS)
 )
 # Titles of the two parts of a name, in two columns side by side.
 _FIRST_NAMES = {"firstname", "givenname", "vorname", "prénom", "prenom"}
@@ -130,10 +130,10 @@ class Sheet(NamedTuple):
         return [cell for row in self.rows[:_SAMPLE] if (cell := row.cell(at))]
 
     def candidates(self, least: int) -> list[int]:
-        """Return the columns that may have names: at least so many, if the table has them.
+        """Return the columns that may have names: at least so many, if the table has so many columns.
 
-        Empty columns, dates, marks and titles such as "Timestamp" have none. If other columns remain, those
-        of numbers, addresses of mail and answers such as "yes" have none either.
+        Columns of dates or marks, empty ones and those with titles such as "Timestamp" do not count, and, if
+        enough others remain, those of numbers, addresses of mail and answers such as "yes".
         """
         kinds = [
             _kind(title if self.has_header else "", self.cells(at)) for at, title in enumerate(self.titles)
@@ -143,7 +143,7 @@ class Sheet(NamedTuple):
 
 
 def _kind(title: str, cells: Sequence[str]) -> int:
-    """Return 0 for a column of names, 1 for one that has names only if no other does, or else 2."""
+    """Return 0 for a column of names, 1 for numbers, addresses and answers, 2 for a column without names."""
     if plain(title) in _NO_ENDS or are_dates(cells) or not any(re.search(r"\w", cell) for cell in cells):
         return 2
     is_aside = all(re.fullmatch(r"\S+@\S+", cell) or cell.casefold() in _ANSWERS for cell in cells)
@@ -191,23 +191,20 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     ['Tea, green', 'Milk']
     """
     sheet = sheet_of(file, text, delimiter=delimiter, is_list=True)
-    names, rows, notes = sheet.titles, sheet.rows, sheet.notes
-    if len(rows) == 1 and not sheet.has_header:
-        rows, names = [rows[0]._replace(fields=[cell]) for cell in rows[0].fields if cell], ["1"]
-    titled = [at for at, name in enumerate(names) if name.casefold() in _LIST_WORDS.split()]
-    may_be = sheet.candidates(1) if len(names) > 1 else [0]
-    shared = sharing(sheet, may_be)
-    if (sheet.has_header and pair_of(names)) or shared:
+    if len(sheet.rows) == 1 and not sheet.has_header:
+        cells = filter(None, sheet.rows[0].fields)
+        sheet = sheet._replace(titles=["1"], rows=[sheet.rows[0]._replace(fields=[cell]) for cell in cells])
+    names, rows, notes, may_be = sheet.titles, sheet.rows, sheet.notes, sheet.candidates(1)
+    if (sheet.has_header and pair_of(names)) or sharing(sheet, may_be):
         raise ValueError(
             f"{file} must have one name in a line, got two columns of names, as those of people who know each"
             " other"
         )
     # Programs write no blank after a comma, so these commas are those of names such as "Meyer, Anna".
     is_typed = sheet.delimiter == "," and len(may_be) == len(names) > 1 and not re.search(r",(?! )", text)
-    is_uneven = any(len(row.fields) != len(names) for row in rows)
-    if not sheet.has_header and ((is_typed and len(rows) > 1) or is_uneven):
+    if not sheet.has_header and (is_typed or any(len(row.fields) != len(names) for row in rows)):
         return names_in(file, text, _WHOLE)
-    at = next((at for at in titled if at in may_be), may_be[0])
+    at = next((at for at in may_be if names[at].casefold() in _LIST_TITLES), may_be[0])
     found: dict[str, int] = {}
     wrong, nameless = list[str](), dict[str, None]()
     for row in rows:
@@ -249,21 +246,12 @@ def rows_of(
     rows, comments = _lines(file, text, delimiter)
     if not rows:
         raise ValueError(f"{file} must have {'a name' if is_list else 'a tie of two names'}, got none")
-    if rows[-1].fields != rows[0].fields and _is_total(rows[-1].fields):
-        left = [f"left out at the end: {'; '.join(filter(None, rows.pop().fields))}"]
-    else:
-        left = []
-    return (
-        delimiter,
-        rows,
-        ([f"lines that begin with # or % are left out: {comments:,}"] if comments else []) + left,
-    )
-
-
-def _is_total(fields: Sequence[str]) -> bool:
-    given = [cell for cell in fields if cell]
-    is_named = len(given) > 1 and given[0].casefold().rstrip(": ") in _TOTALS
-    return is_named and not any(math.isnan(number_of(cell)) for cell in given[1:])
+    notes = [f"lines that begin with # or % are left out: {comments:,}"] if comments else []
+    last = [cell for cell in rows[-1].fields if cell]
+    if len(rows) > 1 < len(last) and last[0].casefold().rstrip(": ") in _TOTALS and not has_text(last[1:]):
+        notes.append(f"left out at the end: {'; '.join(last)}")
+        rows.pop()
+    return delimiter, rows, notes
 
 
 def _delimiter(file: Path, text: str, is_list: bool) -> str:
@@ -365,6 +353,11 @@ def cut(
                 f"{file}, line {row.line}: a second table must not follow an empty line; keep the table of"
                 " the names or ties alone"
             )
+    for at in range(len(first) - 2, -1, -1) if has_header else ():
+        one, two = plain(first[at]), plain(first[at + 1])
+        is_name, is_turned = (a in _FIRST_NAMES and b in _LAST_NAMES for a, b in ((one, two), (two, one)))
+        for row in rows if is_name or is_turned else ():  # first and last names are one column
+            row.fields[at : at + 2] = [" ".join(row.fields[at : at + 2][:: 1 if is_name else -1]).strip()]
     edges = [row for row in rows if row.fields != first] if has_header else rows
     if not is_list and all(len(row.fields) < 2 for row in rows):
         raise ValueError(
@@ -383,24 +376,7 @@ def cut(
             name if name and first.index(name) == at else f"{name} {at + 1}".lstrip()
             for at, name in enumerate(first)
         ]
-    return _joined(Sheet(titles, edges, has_header, delimiter, notes))
-
-
-def _joined(sheet: Sheet) -> Sheet:
-    """Return the table with one column of names in place of the columns of first and last names."""
-    titles, rows = [*sheet.titles], sheet.rows
-    for at in range(len(titles) - 2, -1, -1):
-        one, two = plain(titles[at]), plain(titles[at + 1])
-        pairs = ((one, two, 1), (two, one, -1))
-        order = next((by for a, b, by in pairs if a in _FIRST_NAMES and b in _LAST_NAMES), 0)
-        if order and sheet.has_header:
-            titles[at : at + 2] = [" ".join(titles[at : at + 2][::order])]
-            whole = [" ".join([row.cell(at), row.cell(at + 1)][::order]).strip() for row in rows]
-            rows = [
-                row._replace(fields=[*row.fields[:at], name, *row.fields[at + 2 :]])
-                for row, name in zip(rows, whole, strict=True)
-            ]
-    return sheet._replace(titles=titles, rows=rows)
+    return Sheet(titles, edges, has_header, delimiter, notes)
 
 
 def _lines_above(rows: Sequence[Row], header: bool | None, is_list: bool) -> int:
@@ -427,14 +403,14 @@ def _is_header(rows: Sequence[Row], is_list: bool = False) -> bool:
     first = rows[0].fields
     others = [row.fields for row in rows[1:] if row.fields != first]  # the header may be repeated
     below = [fields for fields in others[:_SHOWN] if len(fields) > 1 or is_list]
-    if pair_of(first) or (is_list and any(cell.casefold() in _LIST_WORDS.split() for cell in first)):
+    if pair_of(first) or (is_list and any(cell.casefold() in _LIST_TITLES for cell in first)):
         return True
     for at, cell in enumerate(first):
         cells = [row[at] for row in below if at < len(row)]
         if not cell or len(cells) < len(below) or not math.isnan(number_of(cell)) or DATE.fullmatch(cell):
             continue
         given = [other for other in cells if other.casefold() not in _MISSING]
-        if given and (are_dates(given) or not any(math.isnan(number_of(other)) for other in given)):
+        if given and (are_dates(given) or not has_text(given)):
             return True
     words = [cell.casefold() for cell in first if cell]
     if is_list or not below or len(words) < 2:

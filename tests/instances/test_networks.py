@@ -88,7 +88,7 @@ def test_titles_without_numbers_are_no_people(header, tmp_path):
 def test_a_first_tie_is_no_header(text, tmp_path):
     network = read_network(write(tmp_path / "net.csv", text))
     assert network.graph.n_arcs == 2
-    assert "is read as a tie; if it has titles, use the option header" in said(network)
+    assert "is read as a tie, and not as titles of columns" in said(network)
 
 
 FORM = "Timestamp,Your name,Who do you talk to?\n"
@@ -236,7 +236,7 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns that are not used: x, note"),
         ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "columns that are not used: x"),
         ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "columns that are not used: id"),
-        ("a,b,1,2\n", {}, None, "several columns have numbers, and none is used as weight: 3, 4"),
+        ("a,b,1,2\n", {}, None, "several columns have numbers, which are not used as weights: 3, 4"),
         (
             "Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n",
             {},
