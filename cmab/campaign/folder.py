@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,6 @@ from cmab.campaign.reports import (
     Round,
     UnreachableError,
     not_new,
-    round_numbers,
     round_of,
     rounds_of,
     without_path,
@@ -74,9 +73,6 @@ class CampaignFolder:
         support, seed = (0.0, problem.options.largest), problem.options.seed
         return Campaign(problem.oracle, self.path / EVENTS, rng=seed, support=support, accept_changes=True)
 
-    def __repr__(self) -> str:
-        return f"CampaignFolder({str(self.path)!r})"
-
     def close(self) -> None:
         """Close the connection to the events; the next call opens it again."""
         self.campaign.close()
@@ -89,7 +85,7 @@ class CampaignFolder:
     @property
     def is_network(self) -> bool:
         """Whether people join along the ties of a network."""
-        return self.options.is_network
+        return self.problem.graph is not None
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events, oldest first, as `Campaign.history` does."""
@@ -99,7 +95,7 @@ class CampaignFolder:
 
     def rounds(self) -> list[Round]:
         """Return all rounds, oldest first."""
-        return rounds_of(self.history(), is_network=self.is_network)
+        return rounds_of(self.history())
 
     def best(
         self, out: Collection[str] = (), known: Collection[str] = (), means: FloatArray | None = None
@@ -255,17 +251,6 @@ class CampaignFolder:
         else:
             self.campaign.correct({}, of.ticket)
 
-    def undo(self) -> dict[str, Any]:
-        """Take back the last report, correction or cancellation, and return its event with the ``round``.
-
-        Raises
-        ------
-        cmab.errors.NothingToUndoError
-            If there is nothing to take back.
-        """
-        event = self.campaign.undo()
-        return event | {"round": round_numbers(self.history())[event["ticket"]]}
-
     def _arguments(self, asked: Sequence[str], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
         if self.problem.graph is None:
@@ -292,8 +277,7 @@ class CampaignFolder:
 def check_names(labels: Iterable[str]) -> None:
     """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
     for text in labels:
-        is_plain = text.isprintable() or all(unicodedata.category(each) not in ("Cc", "Cs") for each in text)
-        if len(text) > _LONGEST_NAME or not is_plain:
+        if len(text) > _LONGEST_NAME or re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text):
             raise ValueError(
                 f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
                 f" {shown(short(text))}"

@@ -22,7 +22,6 @@ from cmab.campaign.progress import (
     outcome_in_words,
     tables_of,
     when,
-    words_of,
 )
 from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of
 
@@ -132,8 +131,10 @@ def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report, correction or cancellation."""
-    event = opened.folder.undo()
-    return f"/c/{opened.slug}/history", f"Round {event['round']} is no longer {words_of(event)}."
+    last = last_action(history_of(opened.folder))
+    opened.folder.campaign.undo()
+    told = f"Round {last['round']} is no longer {last['event']}." if last else ""
+    return f"/c/{opened.slug}/history", told
 
 
 # Reports
