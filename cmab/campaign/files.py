@@ -388,7 +388,7 @@ class Problem:
         """The number of pairs of people with a tie in one direction or both."""
         if self.graph is None:
             return 0
-        return np.unique(np.sort([self.graph.tails, self.graph.heads], axis=0), axis=1).shape[1]
+        return len(np.unique(np.sort([self.graph.tails, self.graph.heads], axis=0).T, axis=0))
 
     def oracle_without(self, people: Collection[str]) -> Oracle:
         """Return the oracle of the network in which some people do not count."""

@@ -314,11 +314,9 @@ def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
     text = texts[0]
     is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
     if not is_right:
-        wanted = (
-            "whole number 0, because this person was asked" if is_asked else "same whole number, 1 or more"
-        )
+        wanted = "0, because this person was asked" if is_asked else "1 or more, and the same in all places"
         given = " and ".join(map(short, texts))
-        raise ValueError(f"the step of {shown(name)} must be the {wanted}, got {given}")
+        raise ValueError(f"the step of {shown(name)} must be the whole number {wanted}, got {given}")
     return int(text)
 
 
