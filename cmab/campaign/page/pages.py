@@ -98,7 +98,6 @@ def choose(context: Context, opened: Opened) -> Sequence[str]:
         _names(context, opened, "without"),
         is_best=context.text("how") == "best",
         is_new_only=context.text("aim") == "new",
-        author=context.author,
     )
     return f"/c/{opened.slug}", f"Round {of.number} was chosen."
 
@@ -106,7 +105,7 @@ def choose(context: Context, opened: Opened) -> Sequence[str]:
 def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
-    new = opened.folder.leave_out(old.number, name, author=context.author)
+    new = opened.folder.leave_out(old.number, name)
     found = ", ".join(str(each) for each in new.names if each not in old.names)
     return (
         f"/c/{opened.slug}",
@@ -116,7 +115,7 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Cancel a round that waits for its report, or leave out a report."""
-    opened.folder.cancel(of.number, author=context.author)
+    opened.folder.cancel(of.number)
     if of.state == "waiting":
         return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
     told = f"Round {of.number} was left out: nothing is learned from it."
@@ -125,7 +124,7 @@ def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report, correction or cancellation."""
-    event = opened.folder.undo(author=context.author)
+    event = opened.folder.undo()
     return f"/c/{opened.slug}/history", f"Round {event['round']} is no longer {words_of(event)}."
 
 
@@ -161,7 +160,7 @@ def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str]
 
 def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Store a report or a correction."""
-    opened.folder.tell(_report_of(context, opened, of), author=context.author)
+    opened.folder.tell(_report_of(context, opened, of))
     done = "corrected" if of.state == "reported" else "stored"
     place = f"/c/{opened.slug}"
     told = f"The report of round {of.number} was {done}."
@@ -220,7 +219,7 @@ def settings(context: Context, opened: Opened) -> Response:
 def change(context: Context, opened: Opened) -> Sequence[str]:
     """Change the title and the notes."""
     check_title(title := clean(context.text("title")))
-    opened.change(context.author, title=title, notes=context.text("notes")[:10_000])
+    opened.change(title=title, notes=context.text("notes")[:10_000])
     return f"/c/{opened.slug}/settings", "The settings were stored."
 
 
@@ -232,7 +231,7 @@ def change_ties(context: Context, opened: Opened) -> Sequence[str]:
     else:
         tie = _new_tie(context, opened)
         new, told = (*ties, tie), f"The tie of {tie[0]} and {tie[1]} was added."
-    opened.change(context.author, ties=new)
+    opened.change(ties=new)
     return f"/c/{opened.slug}/settings", told
 
 
@@ -262,41 +261,9 @@ def delete(context: Context, opened: Opened) -> Sequence[str]:
     return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 
-# Login
-
-
-def login_form(context: Context) -> Response:
-    """Show the form of the login."""
-    return context.page("login.html", title="Log in")
-
-
-def login(context: Context) -> Response:
-    """Begin a session of a user."""
-    try:
-        user, password = context.text("user")[:64], context.form.get("password", "")
-        key = context.access.log_in(user, password, context.request)
-    except Refusal as refusal:
-        context.message = refusal.message
-        return context.page("login.html", refusal.status, title="Log in")
-    response = context.go("/")
-    context.access.give(response, key)
-    return response
-
-
-def logout(context: Context) -> Response:
-    """End the session."""
-    context.access.sessions.pop(context.access.key_of(context.request), None)
-    response = context.go("/login" if context.access.users is not None else "/")
-    response.delete_cookie(context.access.cookie)
-    return response
-
-
 _ROUND = "/c/{slug}/rounds/{number:int}"
 ROUTES = [
     shown("/", home),
-    shown("/login", login_form),
-    shown("/login", login, "POST"),
-    shown("/logout", logout, "POST"),
     shown("/c/{slug}", current),
     shown("/c/{slug}/state", state),
     shown("/c/{slug}/history", history),

@@ -45,10 +45,10 @@ class Opened:
         """All rounds."""
         return self.kept("rounds", self.folder.rounds)
 
-    def change(self, author: str, **options: Any) -> None:
+    def change(self, **options: Any) -> None:
         """Change those options of the campaign that are different."""
         if new := {name: x for name, x in options.items() if getattr(self.folder.options, name) != x}:
-            self.folder = self.folder.change(author=author, **new)
+            self.folder = self.folder.change(**new)
             self._version = -1
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
@@ -63,10 +63,10 @@ class Opened:
 
 
 class Store:
-    """The campaigns in the subfolders of a folder, which is made if it does not exist."""
+    """The campaigns in the subfolders of a folder, which is made if it does not exist, and their author."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root.absolute()
+    def __init__(self, root: Path, author: str = "") -> None:
+        self.root, self._author = root.absolute(), author
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
         if (root.exists() and not root.is_dir()) or (root / FILE).is_file():
@@ -104,10 +104,10 @@ class Store:
                 # The name must be one of those that the page lists, so it cannot lead out of the folder.
                 if slug not in self.slugs():
                     raise Refusal(404, "There is no such campaign.")
-                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
+                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug, author=self._author))
             return self._opened[slug]
 
-    def create(self, options: Options, files: Mapping[str, bytes], *, author: str) -> str:
+    def create(self, options: Options, files: Mapping[str, bytes]) -> str:
         """Make a campaign and return its name in addresses.
 
         Raises
@@ -120,7 +120,7 @@ class Store:
             check_unpacked(data)
         slug = self._reserved(slug_of(options.title))
         try:  # without a lock, because a large network takes seconds to read
-            folder = create_folder(self.root / slug, options, files, author=author)
+            folder = create_folder(self.root / slug, options, files, author=self._author)
         except BaseException:
             (self.root / slug).rmdir()
             raise
