@@ -201,8 +201,6 @@ class Campaign:
             raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
         store = Store(where, real("timeout", timeout, 0.0))
-        #: The number of events that actions expect; None for any number.
-        self._expected: int | None = None
         is_there = store.exists()
         stored = declared
         for first in store.find(number=1) if is_there else ():
@@ -513,7 +511,7 @@ class Campaign:
         for attempt in itertools.count(1):
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
-                if stored := replica.write(events, expected=self._expected):
+                if stored := replica.write(events):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if found := self._answer(key):
                 break
@@ -756,7 +754,7 @@ class Campaign:
                 events = [self._event("undo", target.ticket, {"line": target.number})]
                 if (new := target.body.get("replaced_by")) in replica.replay.pending:
                     events.append(self._event("cancel", new, {"withdrawn": True}))
-                if replica.write(events, expected=self._expected):
+                if replica.write(events):
                     return row_of(target, replica.of.labels, True)
                 self._undoable(known, known)
 
@@ -796,33 +794,9 @@ class Campaign:
         with replica.acting():
             replica.catch_up()
             while bodies := replica.of.without(name, f"(forgotten {replica.replay.number + 1})"):
-                if replica.write([self._event("forget", None, {})], expected=self._expected, erased=bodies):
+                if replica.write([self._event("forget", None, {})], erased=bodies):
                     return
         raise ValueError(f"name must be a name of the campaign, got {shown(name)}")
-
-    def signed(self, author: str | None, *, n_events: int | None = None) -> Campaign:
-        """Return this campaign with another author of further events, and on the events that were read.
-
-        Both objects share the state and the connection, so that a server can use one for each user.
-
-        Parameters
-        ----------
-        author : str or None
-            The name that each further event contains; None for no name.
-        n_events : int, optional
-            The number of events, ``len(history())``, if the next action was decided on them. It raises
-            `cmab.errors.NewerEventsError` if the campaign has others. The number is part of the primary key
-            of the next event, so no other process can act in between.
-
-        Raises
-        ------
-        ValueError
-            If `author` is not a printable string of 1 to 200 characters.
-        """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _author=_checked_author(author))
-        other._expected = None if n_events is None else integer("n_events", n_events, 0)
-        return other
 
     def close(self) -> None:
         """Close the connections to the database; the next call opens them again."""
@@ -843,7 +817,7 @@ class Campaign:
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events, expected=self._expected):
+                if not events or replica.write(events):
                     return
 
     def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:

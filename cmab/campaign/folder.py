@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import tempfile
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from cmab.campaign.files import (
     FILE,
     Options,
     Problem,
-    clean,
     problem_of,
     read_options,
     short,
@@ -38,7 +38,7 @@ from cmab.campaign.reports import (
     rounds_of,
     without_path,
 )
-from cmab.errors import ChangedLearnerError, NewerEventsError, NothingToUndoError, TicketError
+from cmab.errors import NothingToUndoError
 from cmab.validation import shown
 
 #: The largest number of characters of a name.
@@ -48,19 +48,13 @@ _LONGEST_NAME = 500
 class CampaignFolder:
     """A campaign in a folder, with names as people write them and rounds numbered from 1.
 
-    The methods that act take the ``author`` of the event; by default, it is that of this object.
-
     Parameters
     ----------
     path : path-like
         The folder, which `create_folder` made.
-    author : str
-        The author of the events that this object adds.
-    accept_changes : bool
-        Whether changes of the network, the list or the options since the last use are accepted.
     problem : Problem, optional
-        The problem of the files and options of this folder, for a new campaign and after a change. If it is
-        omitted, the files are read, and the events must exist.
+        The problem of the files and options of this folder, for a new campaign and after a change, which is
+        accepted. If it is omitted, the files are read, and the events must exist.
 
     Raises
     ------
@@ -70,39 +64,25 @@ class CampaignFolder:
         If a file cannot be read or written.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        author: str = "",
-        accept_changes: bool = False,
-        problem: Problem | None = None,
-    ) -> None:
-        self.path, self._author = Path(path), signature(author)
+    def __init__(self, path: str | os.PathLike[str], *, problem: Problem | None = None) -> None:
+        self.path = Path(path)
         if not (self.path / FILE).is_file():
-            raise ValueError(
-                f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
-                " `cmab campaign new`"
-            )
+            raise ValueError(f"{self.path} must be the folder of a campaign, but has no file {FILE}")
         self.options = options = read_options(self.path)
         self.problem: Problem = problem_of(self.path, options) if problem is None else problem
         where = self.path / EVENTS
         if problem is None and not (where.is_file() and where.stat().st_size):
             raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
-        try:
-            self.campaign = Campaign(
-                self.problem.oracle,
-                where,
-                rng=options.seed,
-                support=(0.0, options.largest),
-                accept_changes=accept_changes,
-                author=self._author,
-            )
-        except ChangedLearnerError as error:
-            raise ChangedLearnerError(error.where, error.changes, "--accept-changes") from None
-        #: The events that the present block of `reading` has read, and whether there is such a block.
-        self._history: list[dict[str, Any]] | None = None
-        self._is_reading = False
+        self.campaign = Campaign(
+            self.problem.oracle,
+            where,
+            rng=options.seed,
+            support=(0.0, options.largest),
+            accept_changes=problem is not None,
+            author=_user(),
+        )
+        #: The events that were read last.
+        self._history: list[dict[str, Any]] = []
 
     def __repr__(self) -> str:
         return f"CampaignFolder({str(self.path)!r})"
@@ -116,28 +96,11 @@ class CampaignFolder:
         """Whether people join along the ties of a network."""
         return self.options.is_network
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Read the events at most once in a block, and again after each action of this object in it.
-
-        The block sees the events of other processes as they are at its first reading. An action on these
-        events raises `NewerEventsError` if other processes have added events since then. Only one thread may
-        use the object during a block.
-        """
-        self._history, self._is_reading = None, True
-        try:
-            yield
-        finally:
-            self._history, self._is_reading = None, False
-
     def history(self) -> list[dict[str, Any]]:
         """Return all events, oldest first, as `Campaign.history` does."""
-        if self._history is not None:
-            return self._history
-        found = self.campaign.history()
-        if self._is_reading:
-            self._history = found
-        return found
+        if len(self._history) != self.campaign.n_events:
+            self._history = self.campaign.history()
+        return self._history
 
     def rounds(self) -> list[Round]:
         """Return all rounds, oldest first."""
@@ -151,7 +114,6 @@ class CampaignFolder:
         is_new_only: bool = False,
         instead_of: int | None = None,
         kept: Sequence[Hashable] = (),
-        author: str | None = None,
     ) -> Round:
         """Choose for a new round.
 
@@ -167,8 +129,6 @@ class CampaignFolder:
             The number of a round that waits and is cancelled in the same step.
         kept : sequence of hashable
             The names, all but one, that stay in the round.
-        author : str, optional
-            The author of the event.
 
         Raises
         ------
@@ -202,11 +162,10 @@ class CampaignFolder:
                 chosen = np.array([*fixed, max(others, key=value.__getitem__)])
             found = [labels[at] for at in chosen.tolist()]
         note = "; ".join([BEST] * is_best + [NEW_ONLY] * is_new_only)
-        campaign = self._of(author)
-        new = campaign.ask(names=found, available=available, instead_of=ticket, note=note)
+        new = self.campaign.ask(names=found, available=available, instead_of=ticket, note=note)
         return next(of for of in self.rounds() if of.ticket == new.number)
 
-    def leave_out(self, number: int, name: str, *, author: str | None = None) -> Round:
+    def leave_out(self, number: int, name: str) -> Round:
         """Choose another name in place of one of a round that waits, as the round was chosen."""
         old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
         if gone not in old.names:
@@ -217,10 +176,9 @@ class CampaignFolder:
             is_new_only=old.is_new_only,
             instead_of=number,
             kept=[each for each in old.names if each != gone],
-            author=author,
         )
 
-    def change(self, *, author: str | None = None, **options: Any) -> CampaignFolder:
+    def change(self, **options: Any) -> CampaignFolder:
         """Write changed options, and return the campaign with them.
 
         Raises
@@ -233,16 +191,15 @@ class CampaignFolder:
         problem = self.problem if is_same else problem_of(self.path, new)
         if not is_same:
             self._check_reports(problem)
-        by = self._author if author is None else author
         if is_same:
             title = f"title: {self.options.title} → {new.title}" if "title" in options else ""
-            self._of(by).note("; ".join(filter(None, [title, "notes" if "notes" in options else ""])))
+            self.campaign.note("; ".join(filter(None, [title, "notes" if "notes" in options else ""])))
         self.close()
         file = self.path / FILE
         former = file.read_bytes()
         file.write_text(written(new), encoding="utf-8")
         try:
-            return CampaignFolder(self.path, author=by or "", accept_changes=not is_same, problem=problem)
+            return CampaignFolder(self.path, problem=problem)
         except BaseException:
             file.write_bytes(former)
             raise
@@ -261,7 +218,7 @@ class CampaignFolder:
                     f"round {of.number} needs the tie, because of {lost[0]}; correct its report first"
                 )
 
-    def tell(self, report: Report, *, author: str | None = None) -> Round:
+    def tell(self, report: Report) -> Round:
         """Store a report; if the round was reported before, the report replaces the former one.
 
         Raises
@@ -281,16 +238,14 @@ class CampaignFolder:
         given = self._arguments(asked, report)
         if {*asked} != {*of.planned}:
             given["played"] = asked
-        campaign = self._of(author)
+        act = self.campaign.tell if of.state == "waiting" else self.campaign.correct
         try:
-            (campaign.tell if of.state == "waiting" else campaign.correct)(ticket=of.ticket, **given)
-        except (NewerEventsError, TicketError):
-            raise
+            act(ticket=of.ticket, **given)
         except ValueError as error:
             raise ValueError(f"round {report.number}: {error}") from None
         return self.rounds()[report.number - 1]
 
-    def cancel(self, number: int, *, author: str | None = None) -> None:
+    def cancel(self, number: int) -> None:
         """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
 
         The numbers of the other rounds stay. A round that was left out can be reported again.
@@ -304,11 +259,11 @@ class CampaignFolder:
         if of.state in ("cancelled", "left out"):
             raise ValueError(f"round {number} was {of.state} before")
         if of.state == "waiting":
-            self._of(author).cancel(of.ticket)
+            self.campaign.cancel(of.ticket)
         else:
-            self._of(author).correct({}, of.ticket)
+            self.campaign.correct({}, of.ticket)
 
-    def undo(self, *, author: str | None = None) -> dict[str, Any]:
+    def undo(self) -> dict[str, Any]:
         """Take back the last report, correction or cancellation, and return its event with the ``round``.
 
         Raises
@@ -319,19 +274,10 @@ class CampaignFolder:
         # This also reads the events of other processes, so that the last event is known.
         rounds = {ticket: of for of in self.rounds() for ticket in (of.ticket, *of.former)}
         try:
-            event = self._of(author).undo()
+            event = self.campaign.undo()
         except NothingToUndoError:
             raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
         return event | {"round": rounds[event["ticket"]].number}
-
-    def _of(self, author: str | None) -> Campaign:
-        """Return the campaign for an action of an author, after which the events are read again.
-
-        If a block of `reading` has read the events, the action is refused if the campaign has newer events.
-        """
-        found, self._history = self._history, None
-        by = self._author if author is None else signature(author)
-        return self.campaign.signed(by, n_events=None if found is None else len(found))
 
     def _arguments(self, asked: Sequence[Hashable], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
@@ -356,10 +302,12 @@ class CampaignFolder:
         return {"joined": joined, "unseen": [*report.unknown, *lost], **count}
 
 
-def signature(author: str) -> str | None:
-    """Return the author as events contain it, or None without an author."""
-    plain = "".join(letter for letter in clean(author) if letter.isprintable())
-    return plain[:200] or None
+def _user() -> str | None:
+    """Return the name of the user of this process, or None."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in some containers
+        return None
 
 
 def check_names(labels: Iterable[Hashable]) -> None:
@@ -375,12 +323,11 @@ def check_names(labels: Iterable[Hashable]) -> None:
 
 
 def create_folder(
-    path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes], *, author: str = ""
+    path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes]
 ) -> CampaignFolder:
     """Make the folder of a new campaign, completely or not at all, and return the opened campaign.
 
-    The folder must be new or empty. `files` has the contents of the files that the options name. `author` is
-    that of the first event.
+    The folder must be new or empty. `files` has the contents of the files that the options name.
     """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -400,13 +347,8 @@ def create_folder(
         (new / FILE).write_text(written(options), encoding="utf-8")
         problem = problem_of(new, options)
         check_names(problem.names.labels)
-        CampaignFolder(new, author=author, problem=problem).close()
+        CampaignFolder(new, problem=problem).close()
         with suppress(FileNotFoundError):
             folder.rmdir()
         shutil.move(new, folder)
-    return CampaignFolder(folder, author=author, problem=problem)
-
-
-def title_of(folder: Path) -> str:
-    """Return the title of a new campaign, from the name of its folder."""
-    return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
+    return CampaignFolder(folder, problem=problem)

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import unicodedata
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -23,8 +23,6 @@ from cmab.offline.log import written
 #: The number of posterior draws for a contribution in a network, and in a large one.
 _DRAWS, _FEW_DRAWS, _LARGE = 40, 12, 100_000
 _CASCADES = 100
-#: The most rows that the terminal shows.
-_MOST = 20
 
 Row = dict[str, Any]
 
@@ -327,14 +325,6 @@ def counted(number: float, one: str, more: str | None = None) -> str:
     return f"{text} {one if number == 1 else more or one + 's'}"
 
 
-def size_in_words(folder: CampaignFolder) -> str:
-    """Return the size of the campaign and the size of a round."""
-    n, each = len(folder.problem.names.labels), f"{folder.options.k:,} in a round"
-    if folder.problem.graph is None:
-        return f"{counted(n, 'item')}, {each}"
-    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.n_ties, 'tie')}, {each}"
-
-
 def outcome_in_words(of: Round, *, is_network: bool) -> str:
     """Return the result of a round."""
     if of.state != "reported":
@@ -365,45 +355,3 @@ def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
     except ValueError:  # a choice of other people was played, so the optimum differs
         return None
     return found if found.exact_gap < 0.9 * widest else None
-
-
-def summary_lines(folder: CampaignFolder) -> Iterator[str]:
-    """Yield the lines of the summary: the state, the rounds that wait, and the table by name."""
-    rounds = folder.rounds()
-    yield f"{folder.options.title}: {size_in_words(folder)}"
-    if not rounds:
-        yield "No round yet; `cmab campaign ask` chooses the first."
-        return
-    reported = [of for of in rounds if of.state == "reported"]
-    waiting = [of for of in rounds if of.state == "waiting"]
-    gone = len(rounds) - len(reported) - len(waiting)
-    more = f", {gone:,} cancelled or left out" if gone else ""
-    known = [of.count for of in reported if is_counted(of, is_network=folder.is_network)]
-    part = f" ({len(reported) - len(known):,} of them in part)" if len(known) < len(reported) else ""
-    yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported{part}, {len(waiting):,} waiting{more}"
-    if known and folder.is_network:
-        average, whole = sum(known) / len(known), " that was reported in full" if part else ""
-        yield f"On average {average:.1f} people joined in a round{whole}, those who were asked included."
-        yield (
-            f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
-            " different people."
-        )
-    for of in waiting[:_MOST]:
-        names = ", ".join(map(str, of.names))
-        yield f"Round {of.number}, chosen on {when(of.asked)}, waits for its report: {names}"
-    about = "By item (the mean result is an estimate)"
-    if folder.is_network:
-        about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
-    yield from ["", about, *aligned(by_name(folder, _MOST))]
-
-
-def aligned(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield rows with aligned columns below their header."""
-    table = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows)]
-    cells = [
-        [f"{cell:,.7g}" if isinstance(cell, float) else str(inert(cell)) for cell in row] for row in table
-    ]
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        texts = (text.replace("_", " ") if row is cells[0] else text for text in row)
-        yield f"  {'  '.join(map(str.ljust, texts, wide))}".rstrip()

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab.campaign.replay import Body, Replay, Translation
 from cmab.campaign.store import Event, Store
-from cmab.errors import DamagedStoreError, NewerEventsError, StoreTimeoutError
+from cmab.errors import DamagedStoreError, StoreTimeoutError
 from cmab.policy import Policy
 
 log = logging.getLogger("cmab.campaign")
@@ -97,40 +97,28 @@ class Replica:
             self._replay()
             self._breaks = breaks
 
-    def write(
-        self, events: Sequence[Event], *, expected: int | None = None, erased: dict[int, Body] | None = None
-    ) -> list[Event] | None:
+    def write(self, events: Sequence[Event], *, erased: dict[int, Body] | None = None) -> list[Event] | None:
         """Store events with the next numbers, and return them; None if the writer was overtaken.
 
         The state is then up to date. If other processes write as well, a single report or ask needs not
         follow the known events, because the store gives it the next number. `erased` are new bodies of former
         events.
-
-        Raises
-        ------
-        NewerEventsError
-            If `expected` is given, and the campaign has another number of events.
         """
         known, newer, stored = self.replay.number, list[Event](), list[Event]()
         events = [event._replace(number=number) for number, event in enumerate(events, known + 1)]
         # An error of the policy is raised before the events are stored.
         is_plain = all(event.kind in _PLAIN for event in events)
-        after = self._after(self.replay, events) if is_plain and expected in (None, known) else None
+        after = self._after(self.replay, events) if is_plain else None
         is_single = len(events) == 1 and events[0].kind in ("ask", "tell") and not self.store.is_sqlite
-        if self.contended and expected is None and is_single:
+        if self.contended and is_single:
             newer, added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
-        elif expected in (None, known):
+        else:
             is_added = self.store.forget(erased, events[0]) if erased else self.store.append(events)
             stored = events if is_added else []
         self.contended = _WARY if newer or not stored else max(0, self.contended - 1)
         if not stored:
             self.catch_up()
-            if expected is not None and self.replay.number != expected:
-                raise NewerEventsError(
-                    f"{self.store.where} must have the {expected:,} events that were read before, got"
-                    f" {self.replay.number:,}; read them again"
-                )
             return None
         if newer or after is None:
             self.take([*newer, *stored])

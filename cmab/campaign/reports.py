@@ -166,26 +166,12 @@ def is_left_out(event: dict[str, Any]) -> bool:
     return is_report and not (event.get("outcomes") or event.keys() & {"reward", "joined"})
 
 
-def round_of(rounds: Sequence[Round], number: int | None) -> Round:
-    """Return the round with a number, or the only one that waits for a report.
-
-    Raises
-    ------
-    ValueError
-        If there is no such round, or several wait for a report.
-    """
-    if number is not None:
-        if not 1 <= number <= len(rounds):
-            known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
-            raise ValueError(f"the round must be a number {known}, got {number}")
-        return rounds[number - 1]
-    waiting = [each for each in rounds if each.state == "waiting"]
-    if len(waiting) != 1:
-        found = ", ".join([str(each.number) for each in waiting[:20]] + ["..."] * (len(waiting) > 20))
-        raise ValueError(
-            f"the number of the round must be given; rounds that wait for a report: {found or 'none'}"
-        )
-    return waiting[0]
+def round_of(rounds: Sequence[Round], number: int) -> Round:
+    """Return the round with a number, or raise ``ValueError``."""
+    if not 1 <= number <= len(rounds):
+        known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
+        raise ValueError(f"the round must be a number {known}, got {number}")
+    return rounds[number - 1]
 
 
 def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:

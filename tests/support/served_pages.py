@@ -30,7 +30,7 @@ class Page:
         from cmab.campaign.page.store import Store
         from cmab.campaign.page.web import application
 
-        self.store = Store(folder, author="owner")
+        self.store = Store(folder)
         self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"], **settings)
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False

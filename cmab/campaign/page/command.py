@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         from cmab.campaign.page.web import application
     except ImportError as error:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
-    store = Store(options.folder, author=user())
+    store = Store(options.folder)
     listening = _bound(options.port)
     port, key = listening.getsockname()[1], key_in(options.folder)
     app = application(store, key, port=port, hosts=[_HERE, "localhost", *options.name])
@@ -56,14 +55,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         ws="none",
     )
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def user() -> str:
-    """Return the name of the user of this process, or an empty text."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a user without a name, as in some containers
-        return ""
 
 
 def _bound(port: int) -> socket.socket:

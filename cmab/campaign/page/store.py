@@ -24,7 +24,7 @@ _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
 #: The error of a campaign in a list of campaigns.
-DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
+DAMAGED = "Its files are damaged. Open it to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -38,7 +38,7 @@ class Opened:
     @property
     def version(self) -> int:
         """The number of events, which changes with each of them."""
-        return len(self.folder.history())
+        return self.folder.campaign.n_events
 
     @property
     def rounds(self) -> list[Round]:
@@ -63,10 +63,10 @@ class Opened:
 
 
 class Store:
-    """The campaigns in the subfolders of a folder, which is made if it does not exist, and their author."""
+    """The campaigns in the subfolders of a folder, which is made if it does not exist."""
 
-    def __init__(self, root: Path, author: str = "") -> None:
-        self.root, self._author = root.absolute(), author
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
         if (root.exists() and not root.is_dir()) or (root / FILE).is_file():
@@ -87,7 +87,7 @@ class Store:
 
     @contextmanager
     def held(self, slug: str) -> Iterator[Opened]:
-        """Hold a campaign for one request, which reads its events once, as a context manager.
+        """Hold a campaign for one request, as a context manager.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Store:
             If there is no such campaign.
         """
         opened = self._find(slug)
-        with opened.lock, opened.folder.reading():
+        with opened.lock:
             yield opened
 
     def _find(self, slug: str) -> Opened:
@@ -104,7 +104,7 @@ class Store:
                 # The name must be one of those that the page lists, so it cannot lead out of the folder.
                 if slug not in self.slugs():
                     raise Refusal(404, "There is no such campaign.")
-                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug, author=self._author))
+                self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
             return self._opened[slug]
 
     def create(self, options: Options, files: Mapping[str, bytes]) -> str:
@@ -120,7 +120,7 @@ class Store:
             check_unpacked(data)
         slug = self._reserved(slug_of(options.title))
         try:  # without a lock, because a large network takes seconds to read
-            folder = create_folder(self.root / slug, options, files, author=self._author)
+            folder = create_folder(self.root / slug, options, files)
         except BaseException:
             (self.root / slug).rmdir()
             raise

@@ -147,8 +147,6 @@ def test_undo_takes_back_what_was_seen_only(path):
     one.tell({}, request)
     with pytest.raises(NewerEventsError, match="look at the last event"):
         other.undo()
-    with pytest.raises(NewerEventsError, match="must have the 1 events"):
-        one.signed(None, n_events=1).undo()
     assert one.undo()["event"] == "tell"
     with pytest.raises(NothingToUndoError):
         one.undo()
@@ -284,18 +282,6 @@ def test_batches_are_stored_together_or_not_at_all(where):
     assert running.ask(names=[name]).names == (name,) and running.history()[-1]["names"] == (name,)
     with pytest.raises(ValueError, match="names must be different names"):
         running.ask(names=[name, name])
-
-
-def test_signatures_share_the_events(path):
-    running = campaign(path)
-    running.ask()
-    decided = running.signed("Bob", n_events=len(running.history()))
-    running.signed("Ann").cancel(0)
-    assert running.history()[-1]["author"] == "Ann"
-    with pytest.raises(ValueError, match="must have the 2 events that were read before, got 3"):
-        decided.ask()
-    with pytest.raises(ValueError, match="printable"):
-        running.signed("a\nb")
 
 
 def grid(turned):
