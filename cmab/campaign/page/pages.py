@@ -15,8 +15,16 @@ from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import DAMAGED, Opened, check_title
 from cmab.campaign.page.web import Context, acted, shown
-from cmab.campaign.progress import TABLES, exported, history_of, last_action, outcome_in_words, when, words_of
-from cmab.campaign.reports import Report, Round, entries_in, report_of
+from cmab.campaign.progress import (
+    exported,
+    history_of,
+    last_action,
+    outcome_in_words,
+    tables_of,
+    when,
+    words_of,
+)
+from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of
 
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
@@ -67,13 +75,13 @@ def history(context: Context, opened: Opened) -> Response:
 
 def export(context: Context, opened: Opened) -> Response:
     """Show the tables that can be stored."""
-    return _page(context, opened, "export", tables=list(TABLES))
+    return _page(context, opened, "export", tables=tables_of(opened.folder))
 
 
 def download(context: Context, opened: Opened) -> Response:
     """Return a table as a file."""
     table = context.request.path_params["table"]
-    if table not in TABLES:
+    if table not in tables_of(opened.folder):
         raise Refusal(404, "There is no such table.")
     headers = {"Content-Disposition": f"attachment; filename={opened.slug}-{table}.csv"}
     return Response(exported(opened.folder, table), media_type="text/csv; charset=utf-8", headers=headers)
@@ -89,7 +97,7 @@ def printed(context: Context, opened: Opened) -> Response:
 
 def _names(context: Context, opened: Opened, field: str) -> list[str]:
     """Return the names of a field, in lines or between commas."""
-    return entries_in(context.text(field), opened.folder.problem.names)
+    return [name for name, _ in entries_in(context.text(field), opened.folder.problem.names)]
 
 
 def choose(context: Context, opened: Opened) -> Sequence[str]:
@@ -171,18 +179,14 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     """Return the report of a form."""
     names = opened.folder.problem.names
     if not opened.folder.is_network:
-        results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
-        entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
-        unknown = [name for name, value in results.items() if value in ("", "unknown")]
-        if not entries:
-            raise ValueError("enter the result of at least one item, or cancel the round")
-        largest = opened.folder.options.largest
-        return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
+        texts = [context.text(f"result-{at}") for at in range(len(of.names))]
+        return results_of(of, texts, opened.folder.options.largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
-    entries = [*context.form.getlist("joined"), *_names(context, opened, "others")]
+    entries = [(name, "") for name in context.form.getlist("joined")]
+    entries += entries_in(context.text("others"), names)
     unknown = _names(context, opened, "unknown")
     asked = [*context.form.getlist("came"), *_names(context, opened, "instead")]
-    told = report_of(of, names, entries, is_network=True, unknown=unknown, asked=asked)
+    told = report_of(of, names, entries, unknown=unknown, asked=asked)
     told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:

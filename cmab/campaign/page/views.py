@@ -58,7 +58,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
         if folder.problem.graph is not None and has_picture:
             waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
             picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), waiting)
-        return Card(of, reasons_of(folder.problem, folder.campaign.beliefs(), of, rounds), picture)
+        return Card(of, reasons_of(folder, of), picture)
 
     return opened.kept(("card", of.number, has_picture), compute)
 
@@ -116,7 +116,7 @@ def next_round(opened: Opened) -> dict[str, Any]:
     folder = opened.folder
     beliefs, oracle = folder.campaign.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
-    choice = np.asarray(oracle.solve(beliefs.means, rng))
+    choice = folder.best()
     draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS
     own, best = np.empty(draws), np.empty(draws)
     for at in range(draws):

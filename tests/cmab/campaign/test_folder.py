@@ -1,11 +1,14 @@
 """Campaigns in a folder: what can be made and reported, people without a path, and names as typed."""
 
+import csv
+import io
+
 import pytest
 
-from cmab.campaign.files import Options, alike_in_words, names_in
+from cmab.campaign.files import Names, Options, alike_in_words, names_in
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.progress import different_people
-from cmab.campaign.reports import Round, report_of, without_path
+from cmab.campaign.progress import different_people, exported
+from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
 from oracles import DirectedGraph
 
 FRIENDS = 'name_1,name_2\nAnn,Bob\nAnn,Carl\nBob,Dora\nCarl,Dora\nDora,Emil\n"Meyer, Zoé",Emil\n'
@@ -15,9 +18,8 @@ FRIENDS = 'name_1,name_2\nAnn,Bob\nAnn,Carl\nBob,Dora\nCarl,Dora\nDora,Emil\n"Me
     ("text", "options", "why"),
     [
         (FRIENDS, {"k": 0}, "k must be"),
-        (FRIENDS, {"k": 99}, "at most the number of names"),
-        (FRIENDS, {"largest": 5.0}, "no effect on a network"),
-        (FRIENDS, {"names": "names.txt"}, "either a network or a list"),
+        (FRIENDS, {"k": 99}, "k must be"),
+        (FRIENDS, {"largest": -1.0}, "largest must be"),
         ("name_1,name_2\n", {}, "wrong.csv"),
         ("a,b\nc\nd,e,f\n", {}, "wrong.csv"),
     ],
@@ -26,36 +28,29 @@ def test_a_campaign_that_cannot_be_is_not_made(tmp_path, text, options, why):
     with pytest.raises(ValueError, match=why) as error:
         new = Options(title="x", network="wrong.csv", directed=False, **options)
         create_folder(tmp_path / "no", new, {"wrong.csv": text.encode()})
-    assert ".new-" not in str(error.value) and not [*tmp_path.iterdir()]
+    assert str(tmp_path) not in str(error.value) and not [*tmp_path.iterdir()]
 
 
 def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     options = Options(title="Shop", names="drinks.txt", k=2, seed=0)
     folder = create_folder(tmp_path / "shop", options, {"drinks.txt": b"name\ntea\nmilk\njuice\n"})
-
-    def told(entries, unknown=()):
-        of = folder.rounds()[-1]
-        return report_of(of, folder.problem.names, entries, is_network=False, unknown=unknown)
-
-    first, second = map(str, folder.ask().names)
-    for entry, why in (
-        ("cocoa", "not a name"),
-        (f"{first}=2", "from 0 to 1"),
-        (f"{first}=many", "yes, no or"),
+    of = folder.ask()
+    for texts, whys in (
+        (["2", "many"], ["from 0 to 1, got 2", "must be a number, got many"]),
+        (["unknown", ""], ["at least one item"]),
     ):
-        with pytest.raises(ValueError, match=why):
-            told([entry])
-    assert folder.tell(told([f"{first.upper()} = 0,5"], [second])).results == {first: 0.5}
-    names = list(map(str, folder.ask().names))
-    assert folder.tell(told([f"{names[0]}=yes", f"{names[1]}=no"])).results == dict(
-        zip(names, (1.0, 0.0), strict=True)
+        with pytest.raises(ValueError, match="\n".join(whys).replace("\n", ".*\n.*")):
+            results_of(of, texts, 1.0)
+    assert folder.tell(results_of(of, ["0,5", ""], 1.0)).results == {of.names[0]: 0.5}
+    of = folder.ask()
+    assert folder.tell(results_of(of, ["yes", "no"], 1.0)).results == dict(
+        zip(of.names, (1.0, 0.0), strict=True)
     )
-    of = folder.ask([names[0]])
-    assert names[0] not in of.names
-    with pytest.raises(ValueError, match="was not chosen"):
-        told([names[0]])
+    assert of.names[0] not in folder.ask([of.names[0]]).names
     again = CampaignFolder(tmp_path / "shop")
     assert again.options == options and again.rounds() == folder.rounds()
+    header, *rows = exported(folder, "rounds").decode("utf-8-sig").splitlines()
+    assert header.split(",")[5:7] == ['"total"', '"results"'] and len(rows) == 3
 
 
 NAMES = ("Ann", "Bob", "Carl", "Dora")
@@ -75,6 +70,28 @@ LINE = DirectedGraph([0, 1, 2], [1, 2, 3], n_nodes=4, labels=NAMES)
 )
 def test_who_can_be_reached(joined, unknown, lost):
     assert without_path(LINE, ["Ann"], joined, unknown) == lost
+
+
+def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_table(tmp_path):
+    options = Options(title="Spring", network="friends.csv", directed=False, k=1, seed=0)
+    folder = create_folder(tmp_path / "spring", options, {"friends.csv": FRIENDS.encode()})
+    folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
+    with pytest.raises(UnreachableError, match="leads from the people asked to Emil"):
+        folder.tell(Report(1, joined={"Bob": 1, "Emil": None}))
+    folder.tell(Report(1, joined={"Bob": 1, "Emil": None}, alone=True))
+    folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
+    folder.tell(Report(2, joined={"Dora": None}, unknown=["Bob", "Carl"]))
+    text = exported(folder, "rounds").decode("utf-8-sig")
+    first, second = csv.DictReader(io.StringIO(text))
+    assert (first["joined"], first["names_joined"]) == ("3.0", "Bob (step 1); Emil")
+    assert (first["of_them_by_another_way"], first["may_have_joined"]) == ("Emil", "")
+    assert (second["joined"], second["names_joined"]) == ("", "Dora")
+    assert (second["of_them_by_another_way"], second["may_have_joined"]) == ("", "Bob; Carl")
+    text = exported(folder, "history").decode("utf-8-sig")
+    assert "3 people joined, those who were asked included; joined: Bob; joined by another way: Emil" in text
+    folder.change(title="Summer", ties=(("Ann", "Neu"),))
+    assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
+    assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
 
 
 @pytest.mark.parametrize(
@@ -120,3 +137,18 @@ def test_different_people_are_counted_once():
     assert different_people(known) == "2"
     assert different_people([*known, Round(3, "", ("Carl",))]) == "2"
     assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
+        ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
+        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
+        ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
+    ],
+)
+def test_entries_as_people_type_them(text, entries):
+    names = Names(["Ann", "Bob", "Dora", "Meyer, Zoé", "=1+1", "x=1"])
+    assert " ".join("|".join(entry) for entry in entries_in(text, names)) == entries
