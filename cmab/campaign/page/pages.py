@@ -266,41 +266,9 @@ def delete(context: Context, opened: Opened) -> Sequence[str]:
     return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 
-# Login
-
-
-def login_form(context: Context) -> Response:
-    """Show the form of the login."""
-    return context.page("login.html", title="Log in")
-
-
-def login(context: Context) -> Response:
-    """Begin a session of a user."""
-    try:
-        user, password = context.text("user")[:64], context.form.get("password", "")
-        key = context.access.log_in(user, password, context.request)
-    except Refusal as refusal:
-        context.message = refusal.message
-        return context.page("login.html", refusal.status, title="Log in")
-    response = context.go("/")
-    context.access.give(response, key)
-    return response
-
-
-def logout(context: Context) -> Response:
-    """End the session."""
-    context.access.sessions.pop(context.access.key_of(context.request), None)
-    response = context.go("/login" if context.access.users is not None else "/")
-    response.delete_cookie(context.access.cookie)
-    return response
-
-
 _ROUND = "/c/{slug}/rounds/{number:int}"
 ROUTES = [
     shown("/", home),
-    shown("/login", login_form),
-    shown("/login", login, "POST"),
-    shown("/logout", logout, "POST"),
     shown("/c/{slug}", current),
     shown("/c/{slug}/state", state),
     shown("/c/{slug}/history", history),
