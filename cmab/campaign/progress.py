@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
@@ -18,6 +17,7 @@ from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.replay import Standing
 from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, round_in, round_numbers
 from cmab.offline.log import written
+from cmab.run.tables import inert
 
 #: The number of posterior draws for the estimate of a person.
 _DRAWS = 12
@@ -43,7 +43,8 @@ def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     # A name stays the best so far if others are left out.
     outs = {frozenset(known.union(out) - {*of.names}) for out in ((), of.left_out)}
     labels = folder.problem.names.labels
-    best = {labels[at] for out in outs for at in folder.best(out, known).tolist()}
+    means = folder.campaign.beliefs().means
+    best = {labels[at] for out in outs for at in folder.best(out, known, means).tolist()}
     return [
         {
             "name": name,
@@ -146,17 +147,12 @@ def exported(folder: CampaignFolder, name: str) -> bytes:
             rows = [_row_of(of, is_network=folder.is_network) for of in folder.rounds()]
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])
+    writer.writerows([map(_cell, row) for row in (*rows[:1], *map(dict.values, rows))])
     return text.getvalue().encode("utf-8-sig")
 
 
-def inert(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: other first characters get an apostrophe."""
-    if isinstance(value, list):
-        return "; ".join(str(inert(name)) for name in value)
-    if not isinstance(value, str) or re.match(r'[\w#("]|$', value):
-        return "" if value is None else value
-    return f"'{value}"
+def _cell(value: object) -> object:
+    return "; ".join(str(inert(name)) for name in value) if isinstance(value, list) else inert(value)
 
 
 # The history
