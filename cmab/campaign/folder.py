@@ -31,7 +31,6 @@ from cmab.campaign.reports import (
     Round,
     UnreachableError,
     not_new,
-    round_of,
     rounds_of,
     without_path,
 )
@@ -135,11 +134,11 @@ class CampaignFolder:
         """
         return self._choose(self.problem.names.find_all(without), is_best=is_best, is_new_only=is_new_only)
 
-    def leave_out(self, number: int, name: str) -> Round:
+    def leave_out(self, old: Round, name: str) -> Round:
         """Choose another name in place of one of a round that waits, as the round was chosen."""
-        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
+        gone = self.problem.names.find(name)
         if gone not in old.names:
-            raise ValueError(f"{name} must be in round {number} to be left out")
+            raise ValueError(f"{name} must be in round {old.number} to be left out")
         out = [*old.left_out, gone]
         return self._choose(out, is_best=old.is_best, is_new_only=old.is_new_only, old=old)
 
@@ -208,15 +207,14 @@ class CampaignFolder:
                     f"round {of.number} needs the tie, because of {lost[0]}; correct its report first"
                 )
 
-    def tell(self, report: Report) -> Round:
-        """Store a report; if the round was reported before, the report replaces the former one.
+    def tell(self, of: Round, report: Report) -> Round:
+        """Store the report of a round; if it was reported before, the report replaces the former one.
 
         Raises
         ------
         ValueError
             If the round was cancelled, or the report cannot be true.
         """
-        of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         asked = of.names if report.asked is None else tuple(report.asked)
@@ -232,10 +230,10 @@ class CampaignFolder:
         try:
             act(ticket=of.ticket, **given)
         except ValueError as error:
-            raise ValueError(f"round {report.number}: {error}") from None
-        return self.rounds()[report.number - 1]
+            raise ValueError(f"round {of.number}: {error}") from None
+        return self.rounds()[of.number - 1]
 
-    def cancel(self, number: int) -> None:
+    def cancel(self, of: Round) -> None:
         """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
 
         The numbers of the other rounds stay. A round that was left out can be reported again.
@@ -245,7 +243,6 @@ class CampaignFolder:
         ValueError
             If the round was cancelled before.
         """
-        of = round_of(self.rounds(), number)
         if of.state == "waiting":
             self.campaign.cancel(of.ticket)
         else:

@@ -153,14 +153,6 @@ def is_left_out(event: dict[str, Any]) -> bool:
     return is_report and not (event.get("outcomes") or event.keys() & {"reward", "joined"})
 
 
-def round_of(rounds: Sequence[Round], number: int) -> Round:
-    """Return the round with a number, or raise ``ValueError``."""
-    if not 1 <= number <= len(rounds):
-        known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
-        raise ValueError(f"the round must be a number {known}, got {number}")
-    return rounds[number - 1]
-
-
 def joined_ever(rounds: Iterable[Round]) -> set[str]:
     """Return the people that are known to have joined or to have been asked in a reported round."""
     told = [of for of in rounds if of.state == "reported"]
@@ -208,12 +200,10 @@ def without_path(
 
 @dataclass
 class Report:
-    """The report of one round.
+    """The report of a round.
 
     Parameters
     ----------
-    number : int
-        The number of the round, from 1.
     joined : dict
         In a network: the joined people, with the step of each, or None if it is not known.
     unknown : list
@@ -228,7 +218,6 @@ class Report:
         Whether people that no joined person can have told are accepted.
     """
 
-    number: int
     joined: dict[str, int | None] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     results: dict[str, float] = field(default_factory=dict)
@@ -288,7 +277,7 @@ def report_of(
     ValueError
         If names or steps are wrong; the message has a line for each of them.
     """
-    report, wrong = Report(of.number), list[str]()
+    report, wrong = Report(), list[str]()
     report.unknown = noted(wrong, names.find_all, unknown) or []
     if asked is not None:
         report.asked = noted(wrong, names.find_all, asked) or []
@@ -330,7 +319,7 @@ def results_of(of: Round, texts: Sequence[str], largest: float) -> Report:
     ValueError
         If no result is known, or results are wrong; the message has a line for each of them.
     """
-    report, wrong = Report(of.number), list[str]()
+    report, wrong = Report(), list[str]()
     for name, text in zip(of.names, texts, strict=True):
         if text not in ("", "unknown"):
             report.results[name] = noted(wrong, _result, name, text, largest) or 0.0

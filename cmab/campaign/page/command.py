@@ -88,6 +88,6 @@ def warm_up() -> None:
             of = folder.ask()
             views.card_of(opened, of)
             neighbour = views.known_people(opened, of)[0]
-            folder.tell(Report(of.number, joined={neighbour: None}))
+            folder.tell(of, Report(joined={neighbour: None}))
             views.state_of(opened)
         folder.close()

@@ -112,7 +112,7 @@ def choose(context: Context, opened: Opened) -> Sequence[str]:
 def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
-    new = opened.folder.leave_out(old.number, name)
+    new = opened.folder.leave_out(old, name)
     found = ", ".join(str(each) for each in new.names if each not in old.names)
     return (
         f"/c/{opened.slug}",
@@ -122,7 +122,7 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Cancel a round that waits for its report, or leave out a report."""
-    opened.folder.cancel(of.number)
+    opened.folder.cancel(of)
     if of.state == "waiting":
         return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
     told = f"Round {of.number} was left out: nothing is learned from it."
@@ -169,7 +169,7 @@ def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str]
 
 def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Store a report or a correction."""
-    opened.folder.tell(_report_of(context, opened, of))
+    opened.folder.tell(of, _report_of(context, opened, of))
     done = "corrected" if of.state == "reported" else "stored"
     place = f"/c/{opened.slug}"
     told = f"The report of round {of.number} was {done}."

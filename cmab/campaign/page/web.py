@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from cmab.campaign.page.access import STATIC, Guard, Refusal
 from cmab.campaign.page.store import Store, file_name
-from cmab.campaign.reports import UnreachableError, round_of
+from cmab.campaign.reports import UnreachableError
 from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
@@ -137,7 +137,12 @@ class Context:
             yield []
             return
         with self.store.held(parts["slug"]) as opened:
-            yield [opened, round_of(opened.rounds, parts["number"])] if "number" in parts else [opened]
+            if "number" not in parts:
+                yield [opened]
+            elif 1 <= parts["number"] <= len(opened.rounds):
+                yield [opened, opened.rounds[parts["number"] - 1]]
+            else:
+                raise Refusal(404, "There is no such round.")
 
 
 Handler = Callable[..., Any]
