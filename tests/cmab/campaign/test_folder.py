@@ -92,6 +92,12 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     folder.change(title="Summer", ties=(("Ann", "Neu"),))
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
+    folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
+    with pytest.raises(ValueError, match="Neu was chosen or reported"):
+        folder.change(ties=())
+    with pytest.raises(ValueError, match="must be a new or an empty folder"):
+        create_folder(folder.path, options, {})
+    assert CampaignFolder(folder.path).rounds() == folder.rounds()
 
 
 @pytest.mark.parametrize(
