@@ -67,8 +67,6 @@ Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
 log = logging.getLogger("cmab.campaign")
 _NONE = float("nan")
-#: How often an ask that was overtaken chooses again. After that, its last choice is stored.
-_CHOICES = 4
 _UNDONE_BY_UNDO = ("tell", "cancel", "correct", "undo")
 
 
@@ -506,17 +504,16 @@ class Campaign:
             context = only(context, entries, len(replica.of.choices.own))
         if found := self._answer(key):
             return found
-        replay = replica.current() if replica.contended else replica.known()
-        choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
-        for attempt in itertools.count(1):
+        choice = self._chosen(n, replica.replay, context, 0) if names is None else self._own_choice(names)
+        for attempt in itertools.count():
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
-                if stored := replica.write(events):
+                if stored := replica.write(events, is_exact=attempt == 0):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if found := self._answer(key):
                 break
-            if names is None and attempt < _CHOICES:
-                choice = self._chosen(n, replica.known(), context, attempt)
+            if names is None and attempt == 0:
+                choice = self._chosen(n, replica.replay, context, 1)
         return found
 
     def _answer(self, key: str | None) -> list[Request]:
@@ -810,14 +807,14 @@ class Campaign:
         """Store the events that `made` returns for the latest state."""
         replica = self._replica
         with replica.acting():
-            while True:
+            for attempt in itertools.count():
                 try:
                     events = made()
                 except (ValueError, TypeError):
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events):
+                if not events or replica.write(events, is_exact=attempt == 0):
                     return
 
     def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:
