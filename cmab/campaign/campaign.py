@@ -30,7 +30,7 @@ from cmab.campaign.posterior import (
     prior_of,
     shares_prior,
 )
-from cmab.campaign.replay import Body, Replay, row_of, rows_of, standing_of, versions
+from cmab.campaign.replay import Body, Replay, read_campaign, row_of, rows_of, standing_of, versions
 from cmab.campaign.replica import Replica
 from cmab.campaign.store import FORMAT, Event, Store
 from cmab.errors import (
@@ -380,12 +380,6 @@ class Campaign:
         certify = Certify(delta, reward_range, independent, self.support)
         return certify.now(self.policy, replay.state, replay.played, rng)
 
-    def summary(self) -> str:
-        """Return the numbers of rounds, the mean reward and the most often observed arms as text."""
-        from cmab.campaign.summary import summary_of
-
-        return summary_of(self.history(), self._replica.of)
-
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the campaign to a table or to a text file.
 
@@ -395,8 +389,6 @@ class Campaign:
             A file that ends with ``.csv`` gets the rounds, one row for each outcome (see `Log.rows`). A file
             that ends with ``.jsonl`` gets the history, one event in each line.
         """
-        from cmab.campaign.summary import read_campaign
-
         target = Path(path)
         if target.suffix == ".csv":
             read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
@@ -609,7 +601,7 @@ class Campaign:
         """Report the feedback of a ticket by name and update the policy.
 
         Leave out arms without an observed outcome. If only `reward` is given, the round has no observed
-        outcomes. The policy does not learn from it, but the summary and the regret bound use it.
+        outcomes. The policy does not learn from it, but the log and the regret bound use it.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
+from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -101,7 +102,7 @@ _NEXT = f"""
 #: PostgreSQL answers that statement before the row is on the disk, so that it does not delay the next writer,
 #: and then this one waits for the disk. Rows of other writers reach the disk in the same write.
 _FLUSH = "SELECT pg_logical_emit_message(true, 'cmab', '')"
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=methodcaller("tolist")).encode
 
 
 class Event(NamedTuple):
