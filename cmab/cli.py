@@ -33,7 +33,6 @@ COMMANDS = {
     "demo": ("instances.demos:demo", "compare learners on an example problem"),
     "arena": ("instances.arena.command:arena", "compare all policies, and yours, on many problems"),
     "reproduce": ("instances.reproduce.experiment:reproduce", "run an experiment of a paper"),
-    "campaign": ("cmab.campaign.command:campaign", "keep a campaign: ask, report and read"),
     "serve": ("cmab.campaign.page.command:serve", "show the local page of campaigns"),
     "graph": ("oracles.stores:graph", "convert files of edges to stores of graphs"),
     "warmup": ("cmab.cli:warm_up", "compile the usual rules now instead of when they are used"),

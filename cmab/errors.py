@@ -36,16 +36,14 @@ class ChangedLearnerError(ValueError):
         The address of the campaign.
     changes : str
         The differences.
-    remedy : str
-        What to pass to accept the differences.
     """
 
-    def __init__(self, where: str, changes: str, remedy: str = "accept_changes=True") -> None:
+    def __init__(self, where: str, changes: str) -> None:
         self.where, self.changes = where, changes
         super().__init__(
             f"{where} must be a campaign of this learner, got other names or parameters: {changes}. To"
-            f" continue with the present names and parameters, pass {remedy}: the statistics are matched by"
-            " name"
+            " continue with the present names and parameters, pass accept_changes=True: the statistics are"
+            " matched by name"
         )
 
 

@@ -6,24 +6,24 @@ import csv
 import json
 import os
 import re
-import tomllib
 import unicodedata
-from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.run.tables import numbers_of
-from cmab.validation import integer, meant, real, shown
+from cmab.validation import meant, real, shown
 
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
+Found = TypeVar("Found")
 #: The first line of a spreadsheet that states the separator.
 STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
 #: The largest number of groups of names that a line shows.
@@ -99,13 +99,8 @@ class Names:
 
     Parameters
     ----------
-    labels : iterable of hashable
-        The names of the network or the list, in order.
-
-    Raises
-    ------
-    ValueError
-        If two names are shown as the same text.
+    labels : iterable of str
+        The different names of the network or the list, in order.
 
     Examples
     --------
@@ -114,24 +109,22 @@ class Names:
     'Anna Meyer'
     """
 
-    def __init__(self, labels: Iterable[Hashable]) -> None:
+    def __init__(self, labels: Iterable[str]) -> None:
         self.labels = list(labels)
-        self._exact: dict[str, Hashable] = {}
-        self._loose: dict[str, Hashable | None] = {}
+        self.number = {label: at for at, label in enumerate(self.labels)}
+        self._loose: dict[str, str | None] = {}
         for label in self.labels:
-            text = str(label)
-            if text in self._exact:
-                raise ValueError(f"names must differ from each other, got {shown(text)} twice")
-            self._exact[text] = label
-        for text, label in self._exact.items():
-            loose = _loose(text)
+            loose = clean(label).casefold()
             # Two names that differ only in blanks or capitals are found only as they are written.
             self._loose[loose] = None if loose in self._loose else label
 
-    def __contains__(self, text: str) -> bool:
-        return text in self._exact or self._loose.get(_loose(text)) is not None
+    def _found(self, text: str) -> str | None:
+        return text if text in self.number else self._loose.get(clean(text).casefold())
 
-    def find(self, text: str) -> Hashable:
+    def __contains__(self, text: str) -> bool:
+        return self._found(text) is not None
+
+    def find(self, text: str) -> str:
         """Return the name that a text means.
 
         Raises
@@ -139,16 +132,12 @@ class Names:
         ValueError
             If the name is unknown; the message has the most similar name.
         """
-        if text in self._exact:
-            return self._exact[text]
-        found = self._loose.get(_loose(text))
+        found = self._found(text)
         if found is None:
-            if not text.strip():
-                raise ValueError("a name must not be empty")
-            raise ValueError(f"{shown(short(text))} is not a name of this campaign{meant(text, self._exact)}")
+            raise ValueError(f"{shown(short(text))} is not a name of this campaign{meant(text, self.number)}")
         return found
 
-    def find_all(self, texts: Iterable[str]) -> list[Hashable]:
+    def find_all(self, texts: Iterable[str]) -> list[str]:
         """Return the names that these texts mean, each once.
 
         Raises
@@ -156,19 +145,21 @@ class Names:
         ValueError
             If names are unknown; the message has a line for each of them.
         """
-        found, wrong = dict[Hashable, None](), dict[str, None]()
-        for text in texts:
-            try:
-                found[self.find(text)] = None
-            except ValueError as error:
-                wrong[str(error)] = None
-        if wrong:
-            raise ValueError("\n".join(wrong))
-        return list(found)
+        texts = list(dict.fromkeys(texts))
+        errors = list[str]()
+        found = list(filter(None, (noted(errors, self.find, text) for text in texts)))
+        if errors:
+            raise ValueError("\n".join(errors))
+        return list(dict.fromkeys(found))
 
 
-def _loose(text: str) -> str:
-    return clean(text).casefold()
+def noted(errors: list[str], call: Callable[..., Found], *given: Any) -> Found | None:
+    """Return the result of a call, or None after its ``ValueError``, whose message is added to `errors`."""
+    try:
+        return call(*given)
+    except ValueError as error:
+        errors.append(str(error))
+        return None
 
 
 #: The number of cascades for the expected result of a choice.
@@ -292,8 +283,9 @@ def number_in(text: str) -> float:
 
 
 #: The files of the options and of the events in the folder of a campaign.
-FILE, EVENTS = "campaign.toml", "events.sqlite"
-_HEAD = "# The options of this campaign. Other files are named relative to this folder.\n"
+FILE, EVENTS = "campaign.json", "events.sqlite"
+#: The options on how the file of a network is read.
+_READING = ("directed", "from_column", "to_column", "weight_column", "header")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +297,7 @@ class Options:
     title : str
         The title of the campaign.
     network, names : str, optional
-        The file of the network, or the file of the list of names. Exactly one is given.
+        The file of the network, or the file of the list of names, in the folder. Exactly one is given.
     directed : bool, optional
         Whether a tie goes one way only. If omitted, the file decides.
     from_column, to_column, weight_column : str, optional
@@ -326,7 +318,7 @@ class Options:
     Raises
     ------
     ValueError
-        If an option is missing, has a wrong value, or has no effect together with the others.
+        If the largest result is not a positive number.
 
     Examples
     --------
@@ -350,81 +342,18 @@ class Options:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("title", "network", "names"):
-            value = getattr(self, name)
-            is_text = isinstance(value, str) and value.strip() != ""
-            if not (is_text or (value is None and name != "title")):
-                raise ValueError(f"{name} must be a text, got {shown(value)}")
-        if (self.network is None) == (self.names is None):
-            raise ValueError("a campaign must have either a network or a list of names, got both or neither")
-        for name, kind in self.of_network().items():
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kind):
-                wanted = "true or false" if kind is bool else "the name of a column"
-                raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
-            if self.names is not None and value is not None:
-                raise ValueError(f"{name} has no effect on a list of names; leave it out")
-        if self.network is not None and self.largest != 1.0:
-            raise ValueError("largest has no effect on a network; leave it out")
         real("largest", self.largest, 0.0, inside=True)
-        integer("k", self.k, 1)
-        if self.seed is not None:
-            integer("seed", self.seed, 0)
-
-    @staticmethod
-    def of_network() -> dict[str, type]:
-        """Return the names of the options on how the file of the network is read, and their types."""
-        columns: dict[str, type] = dict.fromkeys(("from_column", "to_column", "weight_column"), str)
-        return {"directed": bool, **columns, "header": bool}
-
-    @property
-    def is_network(self) -> bool:
-        """Whether the campaign spreads in a network; otherwise it chooses from a list."""
-        return self.network is not None
 
 
 def read_options(folder: Path) -> Options:
-    """Return the options of a folder.
-
-    Raises
-    ------
-    ValueError
-        If the file is not valid TOML, has an unknown option, or an option has a wrong value.
-    OSError
-        If the file cannot be read.
-    """
-    file = folder / FILE
-    try:
-        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} must be a TOML file: {error}") from None
-    known = [field.name for field in fields(Options)]
-    for name in table:
-        if name not in known:
-            raise ValueError(f"{file}: {name} is not an option{meant(name, known)}")
-    if isinstance(table.get("ties"), list):
-        table["ties"] = tuple(tuple(each) if isinstance(each, list) else each for each in table["ties"])
-    try:
-        return Options(**{"title": folder.name, **table})
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+    """Return the options of a folder."""
+    table = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    return Options(**table | {"ties": tuple(map(tuple, table["ties"]))})
 
 
-def written(options: Options) -> str:
-    """Return the text of the file of the options."""
-    lines = [_HEAD]
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if value not in (None, (), field.default):
-            lines.append(f"{field.name} = {_toml(value)}\n")
-    return "".join(lines)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    # JSON has the same escapes as TOML, except for the character DEL.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def write_options(folder: Path, options: Options) -> None:
+    """Write the options into their file."""
+    (folder / FILE).write_text(json.dumps(asdict(options), indent=1), encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,10 +388,9 @@ class Problem:
         """The number of pairs of people with a tie in one direction or both."""
         if self.graph is None:
             return 0
-        ends = np.minimum(self.graph.tails, self.graph.heads), np.maximum(self.graph.tails, self.graph.heads)
-        return len(np.unique(ends[0].astype(np.int64) * self.graph.n_nodes + ends[1]))
+        return len(np.unique(np.sort([self.graph.tails, self.graph.heads], axis=0).T, axis=0))
 
-    def oracle_without(self, people: Collection[Hashable]) -> Oracle:
+    def oracle_without(self, people: Collection[str]) -> Oracle:
         """Return the oracle of the network in which some people do not count."""
         from oracles import InfluenceMaximization
 
@@ -477,7 +405,7 @@ def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
     spread: Any = getattr(oracle, "spread", None)
     if spread is None:
         return float(means[choice].sum())
-    return float(spread(choice, np.clip(means, 0.0, 1.0), cascades=_CASCADES)[0])
+    return float(spread(choice, means, cascades=_CASCADES)[0])
 
 
 def problem_of(folder: Path, options: Options) -> Problem:
@@ -507,63 +435,26 @@ def _of_list(folder: Path, options: Options) -> Problem:
         names, told = names_in(text)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    labels: list[Hashable] = [*names]
-    _check_k(options.k, len(labels))
-    oracle = TopK(len(labels), k=options.k).named(labels)
-    return Problem(options, Names(labels), oracle, told=(*told, *alike_in_words(labels)))
-
-
-def _check_k(k: int, n: int) -> None:
-    if k > n:
-        raise ValueError(f"k must be at most the number of names, {n}, got {k}")
+    oracle = TopK(len(names), k=options.k).named(names)
+    return Problem(options, Names(names), oracle, told=(*told, *alike_in_words(names)))
 
 
 def _of_network(folder: Path, options: Options) -> Problem:
     from instances.networks.network import read_network
-    from oracles import InfluenceMaximization
+    from oracles import DirectedGraph, InfluenceMaximization
 
     assert options.network is not None
-    how: dict[str, Any] = {name: getattr(options, name) for name in options.of_network()}
+    how: dict[str, Any] = {name: getattr(options, name) for name in _READING}
     network = read_network(folder / options.network, **how)
-    graph = _with_ties(network.graph, options.ties, network.directed)
-    if not graph.n_arcs:
+    file = network.graph
+    arcs = list(zip(file.tails.tolist(), file.heads.tolist(), strict=True))
+    number = {str(file.label(node)): node for node in range(file.n_nodes)}
+    for tie in options.ties:
+        u, v = (number.setdefault(name, len(number)) for name in tie)
+        arcs += [(u, v)] if network.directed else [(u, v), (v, u)]
+    if not arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
-    names = Names([graph.label(node) for node in range(graph.n_nodes)])
-    _check_k(options.k, graph.n_nodes)
+    # The learner does not use the probabilities of the file.
+    graph = DirectedGraph(*zip(*arcs, strict=True), n_nodes=len(number), labels=list(number))
     oracle = InfluenceMaximization(graph, k=options.k)
-    return Problem(options, names, oracle, graph, network.told, network.preview)
-
-
-def _with_ties(graph: DirectedGraph, ties: tuple[tuple[str, str], ...], is_directed: bool) -> DirectedGraph:
-    """Return a graph with further ties; a new tie has the mean probability of the others."""
-    if not ties:
-        return graph
-    from oracles import DirectedGraph
-
-    labels = [graph.label(node) for node in range(graph.n_nodes)]
-    names = Names(labels)
-    pairs = set(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
-    new: list[tuple[int, int]] = []
-    for tie in ties:
-        ends = [clean(name) for name in tie]
-        for name in ends:
-            if name not in names:
-                labels.append(name)
-                names = Names(labels)
-        u, v = (labels.index(names.find(name)) for name in ends)
-        ways = [(u, v)] if is_directed else [(u, v), (v, u)]
-        new += [way for way in ways if u != v and way not in pairs]
-        pairs.update(ways)
-    chances = graph.probabilities
-    if chances is not None:
-        chances = np.concatenate([chances, np.full(len(new), chances.mean())])
-    tails, heads = (
-        np.append(old, [way[at] for way in new]) for at, old in ((0, graph.tails), (1, graph.heads))
-    )
-    return DirectedGraph.from_edges(
-        tails.astype(np.int64),
-        heads.astype(np.int64),
-        n_nodes=len(labels),
-        labels=labels,
-        probabilities=chances,
-    )
+    return Problem(options, Names(number), oracle, graph, network.told, network.preview)

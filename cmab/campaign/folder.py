@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import tempfile
-import unicodedata
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from cmab import Campaign
+from cmab.arrays import FloatArray, IntArray
 from cmab.campaign.files import (
     EVENTS,
-    FILE,
     Options,
     Problem,
     problem_of,
     read_options,
     short,
     value_of,
-    written,
+    write_options,
 )
 from cmab.campaign.reports import (
     BEST,
@@ -33,11 +31,9 @@ from cmab.campaign.reports import (
     Round,
     UnreachableError,
     not_new,
-    round_of,
     rounds_of,
     without_path,
 )
-from cmab.errors import ChangedLearnerError, NothingToUndoError, TicketError
 from cmab.validation import shown
 
 #: The largest number of characters of a name.
@@ -51,62 +47,44 @@ class CampaignFolder:
     ----------
     path : path-like
         The folder, which `create_folder` made.
-    accept_changes : bool
-        Whether changes of the network, the list or the options since the last use are accepted.
     problem : Problem, optional
-        The problem of the files and options of this folder, for a new campaign and after a change. If it is
-        omitted, the files are read, and the events must exist.
+        The problem of the files and options of this folder, for a new campaign. If it is omitted, the files
+        are read, and the events must exist.
 
     Raises
     ------
     ValueError
-        If the folder has no campaign, or its files are not valid.
+        If the folder has no events, or its files are not valid.
     OSError
         If a file cannot be read or written.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        accept_changes: bool = False,
-        problem: Problem | None = None,
-    ) -> None:
-        self.path = Path(path)
-        if not (self.path / FILE).is_file():
-            raise ValueError(
-                f"{self.path} must be the folder of a campaign, but has no file {FILE}; make one with"
-                " `cmab campaign new`"
-            )
-        self.options = options = read_options(self.path)
-        self.problem: Problem = problem_of(self.path, options) if problem is None else problem
-        where = self.path / EVENTS
+    def __init__(self, path: str | os.PathLike[str], *, problem: Problem | None = None) -> None:
+        self.path, where = Path(path), Path(path, EVENTS)
         if problem is None and not (where.is_file() and where.stat().st_size):
             raise ValueError(f"{where} must have the events of the campaign, got none; restore a backup")
-        try:
-            self.campaign = Campaign(
-                self.problem.oracle,
-                where,
-                rng=options.seed,
-                support=(0.0, options.largest),
-                accept_changes=accept_changes,
-            )
-        except ChangedLearnerError as error:
-            raise ChangedLearnerError(error.where, error.changes, "--accept-changes") from None
+        self.problem = problem_of(self.path, read_options(self.path)) if problem is None else problem
+        self.campaign = self._opened(self.problem)
         #: The events that were read last.
         self._history: list[dict[str, Any]] = []
 
-    def __repr__(self) -> str:
-        return f"CampaignFolder({str(self.path)!r})"
+    def _opened(self, problem: Problem) -> Campaign:
+        support, seed = (0.0, problem.options.largest), problem.options.seed
+        return Campaign(problem.oracle, self.path / EVENTS, rng=seed, support=support, accept_changes=True)
 
     def close(self) -> None:
         """Close the connection to the events; the next call opens it again."""
         self.campaign.close()
 
     @property
+    def options(self) -> Options:
+        """The options of the campaign."""
+        return self.problem.options
+
+    @property
     def is_network(self) -> bool:
         """Whether people join along the ties of a network."""
-        return self.options.is_network
+        return self.problem.graph is not None
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events, oldest first, as `Campaign.history` does."""
@@ -116,17 +94,28 @@ class CampaignFolder:
 
     def rounds(self) -> list[Round]:
         """Return all rounds, oldest first."""
-        return rounds_of(self.history(), is_network=self.is_network)
+        return rounds_of(self.history())
 
-    def ask(
-        self,
-        without: Iterable[str] = (),
-        *,
-        is_best: bool = False,
-        is_new_only: bool = False,
-        instead_of: int | None = None,
-        kept: Sequence[Hashable] = (),
-    ) -> Round:
+    def best(
+        self, out: Collection[str] = (), known: Collection[str] = (), means: FloatArray | None = None
+    ) -> IntArray:
+        """Return the numbers of the names in the best choice.
+
+        Parameters
+        ----------
+        out : collection of str
+            The names that are left out.
+        known : collection of str
+            The people who do not count.
+        means : FloatArray, optional
+            The means that the choice is best for; by default the present estimates.
+        """
+        means = self.campaign.beliefs().means if means is None else means
+        flags = np.array([label not in out for label in self.problem.names.labels])
+        # The same random numbers each time, so that equally good choices do not alternate.
+        return self.problem.oracle_without(known).solve_within(means, flags, np.random.default_rng(0))
+
+    def ask(self, without: Iterable[str] = (), *, is_best: bool = False, is_new_only: bool = False) -> Round:
         """Choose for a new round.
 
         Parameters
@@ -137,108 +126,95 @@ class CampaignFolder:
             Whether the choice is the best one by the present estimates, instead of one that also learns.
         is_new_only : bool
             Whether only people count who join for the first time; in a network only.
-        instead_of : int, optional
-            The number of a round that waits and is cancelled in the same step.
-        kept : sequence of hashable
-            The names, all but one, that stay in the round.
 
         Raises
         ------
         ValueError
             If a name is unknown, or too few names remain.
         """
-        old = None if instead_of is None else round_of(self.rounds(), instead_of)
-        left_out = self.problem.names.find_all(without)
-        labels, out = self.problem.names.labels, {*left_out}
-        available = [label for label in labels if label not in out] if out else None
-        ticket, found = None if old is None else old.ticket, None
-        before = not_new(self.rounds(), but=old) if is_new_only else set()
-        oracle = self.problem.oracle_without(before)
-        gone = len(labels) - len({*labels} - out - before)
-        if len(labels) - gone < self.options.k:
+        return self._choose(self.problem.names.find_all(without), is_best=is_best, is_new_only=is_new_only)
+
+    def leave_out(self, old: Round, name: str) -> Round:
+        """Choose another name in place of one of a round that waits, as the round was chosen."""
+        gone = self.problem.names.find(name)
+        if gone not in old.names:
+            raise ValueError(f"{name} must be in round {old.number} to be left out")
+        out = [*old.left_out, gone]
+        return self._choose(out, is_best=old.is_best, is_new_only=old.is_new_only, old=old)
+
+    def _choose(self, out: list[str], *, is_best: bool, is_new_only: bool, old: Round | None = None) -> Round:
+        """Choose for a new round, or other names in place of those of an old one that are out."""
+        names, k, found = self.problem.names, self.options.k, None
+        known = not_new(self.rounds(), but=old) if is_new_only else set()
+        gone = known.union(out)
+        if len(names.labels) - len(gone) < k:
             raise ValueError(
-                f"{self.options.k} of {len(labels)} names must remain to choose from, got {gone} that are"
-                f" left out{' or are not new' if before else ''}"
+                f"{k} of {len(names.labels)} names must remain to choose from, got {len(gone)} that are left"
+                f" out{' or are not new' if known else ''}"
             )
-        if is_best or is_new_only or kept:
+        if is_best or is_new_only or old is not None:
+            rng = np.random.default_rng([self.options.seed or 0, len(self.history())])
             beliefs = self.campaign.beliefs()
-            # The best choice is that of the state of the campaign, which has the same random numbers.
-            rng = np.random.default_rng(0 if is_best else [self.options.seed or 0, len(self.history())])
             means = beliefs.means if is_best else beliefs.draw(rng)
-            flags = np.array([label not in before and label not in out for label in labels])
-            chosen = oracle.solve_within(means, flags, rng)
-            if kept:
-                fixed = [labels.index(name) for name in kept]
-                others = [at for at in chosen.tolist() if at not in fixed]
-                value = {at: value_of(oracle, np.array([*fixed, at]), means) for at in others}
-                chosen = np.array([*fixed, max(others, key=value.__getitem__)])
-            found = [labels[at] for at in chosen.tolist()]
-        note = "; ".join([BEST] * is_best + [NEW_ONLY] * is_new_only)
-        new = self.campaign.ask(names=found, available=available, instead_of=ticket, note=note)
+            chosen = self.best(gone, known, means).tolist()
+            if old is not None:
+                oracle = self.problem.oracle_without(known)
+                kept = [names.number[name] for name in old.names if name not in out]
+                value = {
+                    at: value_of(oracle, np.array([*kept, at]), means) for at in chosen if at not in kept
+                }
+                chosen = [*kept, max(value, key=value.__getitem__)]
+            found = [names.labels[at] for at in chosen]
+        new = self.campaign.ask(
+            names=found,
+            available=[label for label in names.labels if label not in out] if out else None,
+            instead_of=None if old is None else old.ticket,
+            note="; ".join([BEST] * is_best + [NEW_ONLY] * is_new_only),
+        )
         return next(of for of in self.rounds() if of.ticket == new.number)
 
-    def leave_out(self, number: int, name: str) -> Round:
-        """Choose another name in place of one of a round that waits, as the round was chosen."""
-        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
-        if gone not in old.names:
-            raise ValueError(f"{name} must be in round {number} to be left out")
-        return self.ask(
-            [*map(str, old.left_out), name],
-            is_best=old.is_best,
-            is_new_only=old.is_new_only,
-            instead_of=number,
-            kept=[each for each in old.names if each != gone],
-        )
-
-    def change(self, **options: Any) -> CampaignFolder:
-        """Write changed options, and return the campaign with them.
+    def change(self, **options: Any) -> None:
+        """Change some options: the title, the notes or the ties.
 
         Raises
         ------
         ValueError
-            If an option is not valid, or a report needs a tie that would be gone.
+            If a report needs a tie that would be gone.
         """
         new = replace(self.options, **options)
-        is_same = new.ties == self.options.ties
-        problem = self.problem if is_same else problem_of(self.path, new)
-        if not is_same:
+        if new.ties != self.options.ties:
+            problem = problem_of(self.path, new)
             self._check_reports(problem)
-        if is_same:
-            title = f"title: {self.options.title} → {new.title}" if "title" in options else ""
-            self.campaign.note("; ".join(filter(None, [title, "notes" if "notes" in options else ""])))
-        self.close()
-        file = self.path / FILE
-        former = file.read_bytes()
-        file.write_text(written(new), encoding="utf-8")
-        try:
-            return CampaignFolder(self.path, accept_changes=not is_same, problem=problem)
-        except BaseException:
-            file.write_bytes(former)
-            raise
+            self.close()
+            self.campaign, self.problem = self._opened(problem), problem
+        else:
+            title = [f"title: {self.options.title} → {new.title}"] if "title" in options else []
+            self.campaign.note("; ".join([*title, *(["notes"] if "notes" in options else [])]))
+            self.problem = replace(self.problem, options=new)
+        write_options(self.path, new)
 
     def _check_reports(self, problem: Problem) -> None:
-        """Raise ``ValueError`` if a round has people that another network lacks or does not reach."""
+        """Raise ``ValueError`` if another network lacks people of the events, or paths to them."""
         assert problem.graph is not None
-        known = {*problem.names.labels}
+        for row in self.history():
+            for name in (*row.get("names", ()), *row.get("joined", ()), *row.get("unseen", ())):
+                if name not in problem.names.number:
+                    raise ValueError(f"{name} was chosen or reported, so the tie must stay")
         for of in self.rounds():
-            people = {*of.planned, *of.names, *(of.joined or {}), *of.unknown}
-            lost = [*(people - known)] if of.state in ("reported", "waiting") else []
-            if of.state == "reported" and not lost:
-                lost = without_path(problem.graph, of.names, {*(of.joined or {})} - {*of.alone}, of.unknown)
-            if lost:
+            told = {*(of.joined or {})} - {*of.alone} if of.state == "reported" else ()
+            if lost := without_path(problem.graph, of.names, told, of.unknown):
                 raise ValueError(
                     f"round {of.number} needs the tie, because of {lost[0]}; correct its report first"
                 )
 
-    def tell(self, report: Report) -> Round:
-        """Store a report; if the round was reported before, the report replaces the former one.
+    def tell(self, of: Round, report: Report) -> Round:
+        """Store the report of a round; if it was reported before, the report replaces the former one.
 
         Raises
         ------
         ValueError
             If the round was cancelled, or the report cannot be true.
         """
-        of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         asked = of.names if report.asked is None else tuple(report.asked)
@@ -253,13 +229,11 @@ class CampaignFolder:
         act = self.campaign.tell if of.state == "waiting" else self.campaign.correct
         try:
             act(ticket=of.ticket, **given)
-        except TicketError:
-            raise
         except ValueError as error:
-            raise ValueError(f"round {report.number}: {error}") from None
-        return self.rounds()[report.number - 1]
+            raise ValueError(f"round {of.number}: {error}") from None
+        return self.rounds()[of.number - 1]
 
-    def cancel(self, number: int) -> None:
+    def cancel(self, of: Round) -> None:
         """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
 
         The numbers of the other rounds stay. A round that was left out can be reported again.
@@ -267,33 +241,14 @@ class CampaignFolder:
         Raises
         ------
         ValueError
-            If the round was cancelled or left out before.
+            If the round was cancelled before.
         """
-        of = round_of(self.rounds(), number)
-        if of.state in ("cancelled", "left out"):
-            raise ValueError(f"round {number} was {of.state} before")
         if of.state == "waiting":
             self.campaign.cancel(of.ticket)
         else:
             self.campaign.correct({}, of.ticket)
 
-    def undo(self) -> dict[str, Any]:
-        """Take back the last report, correction or cancellation, and return its event with the ``round``.
-
-        Raises
-        ------
-        cmab.errors.NothingToUndoError
-            If there is nothing to take back.
-        """
-        # This also reads the events of other processes, so that the last event is known.
-        rounds = {ticket: of for of in self.rounds() for ticket in (of.ticket, *of.former)}
-        try:
-            event = self.campaign.undo()
-        except NothingToUndoError:
-            raise NothingToUndoError("there is no report, correction or cancellation to undo") from None
-        return event | {"round": rounds[event["ticket"]].number}
-
-    def _arguments(self, asked: Sequence[Hashable], report: Report) -> dict[str, Any]:
+    def _arguments(self, asked: Sequence[str], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
         if self.problem.graph is None:
             return {"outcomes": report.results}
@@ -316,12 +271,10 @@ class CampaignFolder:
         return {"joined": joined, "unseen": [*report.unknown, *lost], **count}
 
 
-def check_names(labels: Iterable[Hashable]) -> None:
+def check_names(labels: Iterable[str]) -> None:
     """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
-    for label in labels:
-        text = str(label)
-        is_plain = text.isprintable() or all(unicodedata.category(each) not in ("Cc", "Cs") for each in text)
-        if len(text) > _LONGEST_NAME or not is_plain:
+    for text in labels:
+        if len(text) > _LONGEST_NAME or re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text):
             raise ValueError(
                 f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
                 f" {shown(short(text))}"
@@ -331,35 +284,20 @@ def check_names(labels: Iterable[Hashable]) -> None:
 def create_folder(
     path: str | os.PathLike[str], options: Options, files: Mapping[str, bytes]
 ) -> CampaignFolder:
-    """Make the folder of a new campaign, completely or not at all, and return the opened campaign.
+    """Make a new campaign in an empty folder, completely or not at all, and return the opened campaign.
 
-    The folder must be new or empty. `files` has the contents of the files that the options name.
+    If the folder does not exist, it is made. `files` has the contents of the files that the options name.
     """
     folder = Path(path)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
-    for name in files:
-        if Path(name).name != name or name.startswith(".") or name in (FILE, EVENTS):
-            raise ValueError(
-                f"the file must have a plain name that differs from {FILE} and {EVENTS}, got"
-                f" {shown(name)}; rename it"
-            )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as place:
-        new = Path(place, "folder")
-        new.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
         for name, data in files.items():
-            (new / name).write_bytes(data)
-        (new / FILE).write_text(written(options), encoding="utf-8")
-        problem = problem_of(new, options)
+            (folder / name).write_bytes(data)
+        problem = problem_of(folder, options)
         check_names(problem.names.labels)
-        CampaignFolder(new, problem=problem).close()
-        with suppress(FileNotFoundError):
-            folder.rmdir()
-        shutil.move(new, folder)
-    return CampaignFolder(folder, problem=problem)
-
-
-def title_of(folder: Path) -> str:
-    """Return the title of a new campaign, from the name of its folder."""
-    return folder.resolve().name.replace("-", " ").replace("_", " ").strip().capitalize() or "Campaign"
+        made = CampaignFolder(folder, problem=problem)
+        write_options(folder, options)  # at the end: without this file, the folder is no campaign
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return made

@@ -5,26 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import math
-import unicodedata
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
 
-from cmab.arrays import FloatArray, IntArray
 from cmab.bounds.certificate import RegretCertificate
-from cmab.campaign.files import Problem, value_of
+from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
-from cmab.campaign.posterior import Beliefs
-from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, steps_in
+from cmab.campaign.replay import Standing
+from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, round_in, round_numbers
 from cmab.offline.log import written
+from cmab.run.tables import inert
 
-#: The number of posterior draws for a contribution in a network, and in a large one.
-_DRAWS, _FEW_DRAWS, _LARGE = 40, 12, 100_000
-_CASCADES = 100
-#: The most rows that the terminal shows.
-_MOST = 20
+#: The number of posterior draws for the estimate of a person.
+_DRAWS = 12
 
 Row = dict[str, Any]
 
@@ -32,91 +28,68 @@ Row = dict[str, Any]
 # The reasons for a choice
 
 
-def reasons_of(problem: Problem, beliefs: Beliefs, of: Round, earlier: Sequence[Round]) -> list[Row]:
+def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     """Return the reason for each name of a round.
 
-    A row has the ``name``; its ``mean`` contribution, which is in a network the number of people, including
-    this person, that join because this person is asked, too; whether the name ``is_best``, as it is also in
+    A row has the ``name``; its ``estimate`` (`estimates_of`); whether the name ``is_best``, as it is also in
     the best choice by the present estimates; in how many reported rounds it was ``asked`` or chosen; the
     rounds ``missed``, for which the person was chosen, but did not come or was not asked; the number of
     another round that is ``waiting`` with the name, or 0; and ``is_first``, if there is no report yet.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the campaign.
-    beliefs : Beliefs
-        The present estimates.
-    of : Round
-        The round.
-    earlier : sequence of Round
-        The rounds of the campaign.
     """
-    number = {label: at for at, label in enumerate(problem.names.labels)}
-    names = [name for name in of.names if name in number]
-    chosen = np.array([number[name] for name in names], np.int64)
-    rng, told = np.random.default_rng(0), [each for each in earlier if each.state == "reported"]
-    waiting = [each for each in earlier if each.state == "waiting" and each.number != of.number]
-    before = not_new(earlier, but=of) if of.is_new_only else set()
-    oracle = problem.oracle_without(before)
-    best: set[int] = set()
-    # A name stays the best so far if others are left out, one after the other.
-    for gone in dict.fromkeys([(), *((name,) for name in of.left_out[:5]), of.left_out]):
-        out = before.union(gone).difference(names)
-        flags = np.array([label not in out for label in number])
-        best.update(oracle.solve_within(beliefs.means, flags, rng).tolist())
-    means = beliefs.means[chosen] if problem.graph is None else _contributions(oracle, beliefs, chosen, rng)
+    rounds = folder.rounds()
+    told = [each for each in rounds if each.state == "reported"]
+    waiting = [each for each in rounds if each.state == "waiting" and each.number != of.number]
+    known = not_new(rounds, but=of) if of.is_new_only else set()
+    # A name stays the best so far if others are left out.
+    outs = {frozenset(known.union(out) - {*of.names}) for out in ((), of.left_out)}
+    labels = folder.problem.names.labels
+    means = folder.campaign.beliefs().means
+    best = {labels[at] for out in outs for at in folder.best(out, known, means).tolist()}
     return [
         {
             "name": name,
-            "mean": mean,
-            "is_best": of.is_best or number[name] in best,
+            "estimate": estimate,
+            "is_best": of.is_best or name in best,
             "asked": sum(name in each.names for each in told),
             "missed": [each.number for each in told if name in each.planned and name not in each.names],
             "waiting": max((each.number for each in waiting if name in each.names), default=0),
             "is_first": not told,
         }
-        for name, mean in zip(names, means.tolist(), strict=True)
+        for name, estimate in estimates_of(folder, of.names, known).items()
     ]
 
 
-def _contributions(oracle: Any, beliefs: Beliefs, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Return the expected number of people that join less if all but one of the chosen people are asked."""
-    found = np.zeros((_DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS, len(chosen)))
-    for row in found:
-        means = np.clip(beliefs.draw(rng), 0.0, 1.0)
-        whole = oracle.spread(chosen, means, cascades=_CASCADES)[0]
-        for at in range(len(chosen)):
-            others = np.delete(chosen, at)
-            rest = oracle.spread(others, means, cascades=_CASCADES)[0] if len(others) else 0.0
-            row[at] = max(whole - rest, 0.0)
-    mean: FloatArray = found.mean(axis=0)
-    return mean
+def estimates_of(
+    folder: CampaignFolder, names: Iterable[str], known: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the estimate of the model for each name.
+
+    In a network: how many people join, with the person, if only this person is asked; those that are `known`
+    do not count. In a list: the mean result.
+    """
+    beliefs, rng = folder.campaign.beliefs(), np.random.default_rng(0)
+    draws = [beliefs.draw(rng) for _ in range(_DRAWS)] if folder.is_network else [beliefs.means]
+    oracle, number = folder.problem.oracle_without(known), folder.problem.names.number
+    return {
+        name: float(np.mean([value_of(oracle, np.array([number[name]]), means) for means in draws]))
+        for name in names
+    }
 
 
 # Tables
 
 
 def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
-    """Return a row for each name that was chosen in a reported round, with the best estimate first.
-
-    ``estimate`` is that of the model. In a network: how many people join, with the person, if only this
-    person is asked. In a list: the mean result.
-    """
-    rounds: dict[Hashable, list[int]] = {}
+    """Return a row for each name that was chosen in a reported round, with the best estimate first."""
+    rounds: dict[str, list[int]] = {}
     for of in folder.rounds():
         for name in of.names if of.state == "reported" else ():
             rounds.setdefault(name, []).append(of.number)
-    numbers = {label: at for at, label in enumerate(folder.problem.names.labels)}
-    found = sorted((name for name in rounds if name in numbers), key=lambda name: -len(rounds[name]))[:most]
-    beliefs, rng = folder.campaign.beliefs(), np.random.default_rng(0)
-    draws = [beliefs.means] if not folder.is_network else [beliefs.draw(rng) for _ in range(_FEW_DRAWS)]
-    rows: list[Row] = []
-    for name in found:
-        alone = np.array([numbers[name]], np.int64)
-        brings = float(np.mean([value_of(folder.problem.oracle, alone, means) for means in draws]))
-        asked = {"asked": len(rounds[name]), "rounds": rounds[name]}
-        rows.append({"name": str(name), **asked, "estimate": round(brings, 3)})
+    often = sorted(rounds, key=lambda name: -len(rounds[name]))[:most]
+    rows: list[Row] = [
+        {"name": name, "asked": len(rounds[name]), "rounds": rounds[name], "estimate": round(estimate, 3)}
+        for name, estimate in estimates_of(folder, often).items()
+    ]
     return sorted(rows, key=lambda row: -row["estimate"])
 
 
@@ -131,22 +104,27 @@ def different_people(rounds: Sequence[Round]) -> str:
     return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
 
 
-def _rounds(folder: CampaignFolder) -> list[Row]:
-    return [
-        {
-            "round": of.number,
-            "state": of.state,
-            "chosen_at": _local(of.asked),
-            "chosen": [str(name) for name in of.planned],
-            "asked": [str(name) for name in of.names],
-            "joined" if folder.is_network else "total": None if math.isnan(of.count) else of.count,
-            "names_joined" if folder.is_network else "results": _details(folder, of),
-            "reported_at": _local(of.told or "") if of.state == "reported" else None,
-            "corrected": of.corrected,
-            "author": of.author,
+def _row_of(of: Round, *, is_network: bool) -> Row:
+    count = None if math.isnan(of.count) else of.count
+    result: Row = {"total": count, "results": [f"{name}: {value:g}" for name, value in of.results.items()]}
+    if is_network:
+        steps = (of.joined or {}).items()
+        result = {
+            "joined": count,
+            "names_joined": [name if step is None else f"{name} (step {step})" for name, step in steps],
+            "of_them_by_another_way": [*of.alone],
+            "may_have_joined": [*of.unknown],
         }
-        for of in folder.rounds()
-    ]
+    return {
+        "round": of.number,
+        "state": of.state,
+        "chosen_at": _local(of.asked),
+        "chosen": [*of.planned],
+        "asked": [*of.names],
+        **result,
+        "reported_at": _local(of.told or "") if of.state == "reported" else None,
+        "corrected": of.corrected,
+    }
 
 
 def _local(text: str) -> str:
@@ -154,54 +132,67 @@ def _local(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}" if text else ""
 
 
-def _history(folder: CampaignFolder) -> list[Row]:
-    return [row | {"at": _local(row["at"])} for row in history_of(folder)]
+def tables_of(folder: CampaignFolder) -> list[str]:
+    """Return the names of the tables that can be exported."""
+    return ["rounds", "people" if folder.is_network else "items", "history"]
 
 
-def _details(folder: CampaignFolder, of: Round) -> list[str]:
-    if not folder.is_network:
-        return [f"{name}: {value:g}" for name, value in of.results.items()]
-    joined = (of.joined or {}).items()
-    return [str(name) if step is None else f"{name} (step {step})" for name, step in joined]
+def exported(folder: CampaignFolder, name: str) -> bytes:
+    """Return a table as the bytes of a CSV file."""
+    if name == "history":
+        rows = [row | {"at": _local(row["at"])} for row in history_of(folder)]
+    else:
+        rows = by_name(folder)
+        if name == "rounds":
+            rows = [_row_of(of, is_network=folder.is_network) for of in folder.rounds()]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerows([map(_cell, row) for row in (*rows[:1], *map(dict.values, rows))])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: object) -> object:
+    return "; ".join(str(inert(name)) for name in value) if isinstance(value, list) else inert(value)
+
+
+# The history
 
 
 def history_of(folder: CampaignFolder) -> list[Row]:
     """Return the events in words, oldest first. A choice in place of another one is one row."""
     events = folder.history()
-    numbers = {ticket: of.number for of in folder.rounds() for ticket in (of.ticket, *of.former)}
-    by_line = {event["line"]: event for event in events}
+    numbers, by_line = round_numbers(events), {event["line"]: event for event in events}
     asks = {event["ticket"]: event for event in events if event["event"] == "ask"}
     replaced = {event["replaced_by"]: event for event in events if "replaced_by" in event}
     rows = []
     for event in events:
         if event.keys() & {"withdrawn", "replaced_by"}:  # a part of the undo, or of the choice, before it
             continue
-        kind, target = event["event"], by_line.get(event.get("of_line", 0), {})
-        ticket: Any = event.get("ticket", target.get("ticket"))
-        old = replaced.get(ticket)
+        kind, ticket, told = event["event"], event.get("ticket", -1), words_of(event)
         details, undone = event.get("note", ""), event["undone"]
         if kind == "ask":
-            details, undone = _chosen(event), undone or (old is not None and old["undone"])
+            details = _chosen(event)
+            if ticket in replaced:
+                told, undone = "chosen again", replaced[ticket]["undone"]
         elif is_left_out(event):
             details = "nothing is learned from the round"
         elif kind in ("tell", "correct"):
-            details = _reported(event, asks[ticket]["names"], is_network=folder.is_network)
+            details = _reported(round_in(Standing(asks[ticket], event, None, 0), 0))
         elif kind == "undo":
-            details = words_of(target)
+            details = words_of(by_line[event["of_line"]])
         elif kind == "changed":
-            words = [_changed(event, key) for key in ("new", "gone") if event.get(key)]
-            details = "; ".join(words) or "other options or another version, and the same names"
-        told = "chosen again" if kind == "ask" and old else words_of(event)
-        values = event["at"], event.get("author") or "", numbers.get(ticket), told, details, undone
-        rows.append(dict(zip(("at", "author", "round", "event", "details", "undone"), values, strict=True)))
+            details = _changed(event)
+            told = told if details else "program changed"
+        row = {"at": event["at"], "round": numbers.get(ticket), "event": told}
+        rows.append(row | {"details": details, "undone": undone})
     return rows
 
 
 def words_of(event: dict[str, Any]) -> str:
     """Return the effect of an event as a participle, such as reported."""
-    if event.keys() & {"replaced_by", "expired"}:
-        return "chosen again" if "replaced_by" in event else "expired"
-    return "left out" if is_left_out(event) else WORDS.get(event["event"], event["event"])
+    if "replaced_by" in event:
+        return "chosen again"
+    return "left out" if is_left_out(event) else _WORDS[event["event"]]
 
 
 def last_action(rows: Sequence[Row]) -> Row | None:
@@ -217,25 +208,30 @@ def _chosen(event: dict[str, Any]) -> str:
     return "; ".join([*told, event["note"]] if event.get("note") else told)
 
 
-def _reported(event: dict[str, Any], planned: Sequence[Hashable], *, is_network: bool) -> str:
+def _reported(of: Round) -> str:
     """Return a report in words: the results, or who was asked, how many joined, and who."""
-    results, reward = event.get("outcomes"), event.get("reward")
-    if not is_network:
-        return ", ".join(f"{name}: {value:g}" for name, value in (results or {}).items())
-    asked = event.get("names", planned)
-    gone = [name for name in planned if name not in asked]
-    names = [name for name in steps_in(event.get("joined") or {}) if name not in asked]
-    names += event.get("unseen", ()) if reward is not None and "joined" in event else ()
-    told = [f"asked: {_few(asked)}{f' (not {_few(gone)})' if gone else ''}"]
-    if reward is not None and not math.isnan(reward):
-        told.append(f"{counted(reward, 'person', 'people')} joined, those who were asked included")
-    return "; ".join([*told, f"joined: {_few(names)}"] if names else told)
+    if of.results:
+        return outcome_in_words(of)
+    gone = [name for name in of.planned if name not in of.names]
+    told = [f"asked: {_few(of.names)}{f' (not {_few(gone)})' if gone else ''}"]
+    told += [] if math.isnan(of.count) else [outcome_in_words(of)]
+    joined = [name for name in of.joined or () if name not in of.alone]
+    for text, names in (
+        ("joined", joined),
+        ("joined by another way", of.alone),
+        ("may have joined", of.unknown),
+    ):
+        told += [f"{text}: {_few(names)}"] if names else []
+    return "; ".join(told)
 
 
-def _changed(event: dict[str, Any], key: str) -> str:
-    """Return the ties or items that are new or gone, with each tie once."""
-    names = [tuple(sorted(map(str, each))) if isinstance(each, tuple) else each for each in event[key]]
-    return f"{'added' if key == 'new' else 'removed'}: {_few([*dict.fromkeys(map(written, names))])}"
+def _changed(event: dict[str, Any]) -> str:
+    """Return the ties that are new or gone, each once."""
+    told = []
+    for key, text in (("new", "added"), ("gone", "removed")):
+        ties = dict.fromkeys(written(tuple(sorted(tie))) for tie in event.get(key, ()))
+        told += [f"{text}: {_few([*ties])}"] if ties else []
+    return "; ".join(told)
 
 
 def _few(names: Sequence[Hashable], most: int = 12) -> str:
@@ -244,9 +240,9 @@ def _few(names: Sequence[Hashable], most: int = 12) -> str:
 
 
 #: The kinds of events in plain words.
-WORDS = {
+_WORDS = {
     "campaign": "campaign made",
-    "changed": "network or list changed",
+    "changed": "network changed",
     "note": "settings changed",
     "ask": "chosen",
     "tell": "reported",
@@ -254,46 +250,6 @@ WORDS = {
     "cancel": "cancelled",
     "undo": "taken back",
 }
-#: The tables that can be exported.
-TABLES: dict[str, Callable[[CampaignFolder], list[Row]]] = {
-    "rounds": _rounds,
-    "people": by_name,
-    "history": _history,
-}
-#: The first characters of text that spreadsheets take for formulas. An apostrophe makes the others text.
-_FORMULA = ("=", "+", "-", "@", "'")
-#: Categories of Unicode whose characters are not visible at the beginning of a text.
-_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me", "Cn", "Co", "Cs")
-_BREAKS = dict.fromkeys(map(ord, "\t\r\n\v\f"), " ")
-
-
-def exported(folder: CampaignFolder, name: str) -> bytes:
-    """Return a table as the bytes of a CSV file.
-
-    Text that a spreadsheet would take for a formula gets an apostrophe before it.
-    """
-    rows = TABLES[name](folder)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])
-    return text.getvalue().encode("utf-8-sig")
-
-
-def inert(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "; ".join(str(inert(name)) for name in value)
-    if not isinstance(value, str) or (value[:1].isalnum() and value.isprintable()):
-        return value
-    # Some programs split cells at these characters, also within quotes.
-    text = value.translate(_BREAKS)
-    seen = unicodedata.normalize("NFKC", text)
-    while seen and unicodedata.category(seen[0]) in _INVISIBLE:
-        seen = seen[1:]
-    return f"'{text}" if seen.startswith(_FORMULA) else text
-
 
 # Sentences
 
@@ -314,42 +270,17 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     return f"{at.day} {at:%b %Y, %H:%M}"
 
 
-def counted(number: float, one: str, more: str | None = None) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> from cmab.campaign.progress import counted
-    >>> counted(1, "round"), counted(2, "person", "people")
-    ('1 round', '2 people')
-    """
-    text = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.1f}"
-    return f"{text} {one if number == 1 else more or one + 's'}"
-
-
-def size_in_words(folder: CampaignFolder) -> str:
-    """Return the size of the campaign and the size of a round."""
-    n, each = len(folder.problem.names.labels), f"{folder.options.k:,} in a round"
-    if folder.problem.graph is None:
-        return f"{counted(n, 'item')}, {each}"
-    return f"{counted(n, 'person', 'people')}, {counted(folder.problem.n_ties, 'tie')}, {each}"
-
-
-def outcome_in_words(of: Round, *, is_network: bool) -> str:
+def outcome_in_words(of: Round) -> str:
     """Return the result of a round."""
     if of.state != "reported":
         return "waiting for a report" if of.state == "waiting" else of.state
+    if of.results:
+        return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
     if math.isnan(of.count):
         return "reported in part"
-    if is_network:
-        new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
-        return f"{counted(of.count, 'person', 'people')} joined, those who were asked included{new}"
-    return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
-
-
-def is_counted(of: Round, *, is_network: bool) -> bool:
-    """Return whether the whole result of a reported round is known."""
-    return not math.isnan(of.count) and (is_network or len(of.results) == len(of.names))
+    new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
+    people = "person" if of.count == 1 else "people"
+    return f"{of.count:,.0f} {people} joined, those who were asked included{new}"
 
 
 def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
@@ -365,45 +296,3 @@ def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
     except ValueError:  # a choice of other people was played, so the optimum differs
         return None
     return found if found.exact_gap < 0.9 * widest else None
-
-
-def summary_lines(folder: CampaignFolder) -> Iterator[str]:
-    """Yield the lines of the summary: the state, the rounds that wait, and the table by name."""
-    rounds = folder.rounds()
-    yield f"{folder.options.title}: {size_in_words(folder)}"
-    if not rounds:
-        yield "No round yet; `cmab campaign ask` chooses the first."
-        return
-    reported = [of for of in rounds if of.state == "reported"]
-    waiting = [of for of in rounds if of.state == "waiting"]
-    gone = len(rounds) - len(reported) - len(waiting)
-    more = f", {gone:,} cancelled or left out" if gone else ""
-    known = [of.count for of in reported if is_counted(of, is_network=folder.is_network)]
-    part = f" ({len(reported) - len(known):,} of them in part)" if len(known) < len(reported) else ""
-    yield f"{counted(len(rounds), 'round')}: {len(reported):,} reported{part}, {len(waiting):,} waiting{more}"
-    if known and folder.is_network:
-        average, whole = sum(known) / len(known), " that was reported in full" if part else ""
-        yield f"On average {average:.1f} people joined in a round{whole}, those who were asked included."
-        yield (
-            f"Counted in each round, {sum(known):g} joined in all; these are {different_people(rounds)}"
-            " different people."
-        )
-    for of in waiting[:_MOST]:
-        names = ", ".join(map(str, of.names))
-        yield f"Round {of.number}, chosen on {when(of.asked)}, waits for its report: {names}"
-    about = "By item (the mean result is an estimate)"
-    if folder.is_network:
-        about = "By person (how many people join, with the person, if only this person is asked; an estimate)"
-    yield from ["", about, *aligned(by_name(folder, _MOST))]
-
-
-def aligned(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield rows with aligned columns below their header."""
-    table = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows)]
-    cells = [
-        [f"{cell:,.7g}" if isinstance(cell, float) else str(inert(cell)) for cell in row] for row in table
-    ]
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        texts = (text.replace("_", " ") if row is cells[0] else text for text in row)
-        yield f"  {'  '.join(map(str.ljust, texts, wide))}".rstrip()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import networkx as nx
 import numpy as np
 
-from cmab.campaign.files import DATE, NO_NAMES, Names, clean, number_in, short
+from cmab.campaign.files import DATE, NO_NAMES, Names, clean, noted, number_in, short
 from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reported", "cancelled", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
+_SEPARATOR = re.compile(r"([\t;,])")
 
 
 @dataclass
@@ -41,25 +40,21 @@ class Round:
         out, so that nothing is learned from it.
     told : str or None
         The time of the last report in UTC.
-    author : str
-        The author of the last event of the round; empty if unknown.
     count : float
         In a network, how many joined, including the people asked; otherwise the sum of the results. It is
-        nan if it is unknown.
+        nan if a part is unknown.
     joined : dict or None
         If known: the joined people without the people asked, and the step of each, or None.
     unknown : tuple
         The people that may have joined without a report.
     results : dict
-        The reported outcome of each item or tie, by name.
+        The reported result of each item, by name.
     corrected : bool
         Whether the report was corrected.
     mark : int
         The line of the last event of the round, which changes with each of them.
     ticket : int
         The number of the ticket of the campaign.
-    former : tuple of int
-        The tickets that this one replaced, because names were left out, and those that were taken back.
     is_best : bool
         Whether the names were chosen without trying others.
     is_new_only : bool
@@ -77,69 +72,58 @@ class Round:
 
     number: int
     asked: str
-    names: tuple[Hashable, ...]
+    names: tuple[str, ...]
     state: State = "waiting"
     told: str | None = None
-    author: str = ""
     count: float = math.nan
-    joined: dict[Hashable, int | None] | None = None
-    unknown: tuple[Hashable, ...] = ()
-    results: dict[Any, float] = field(default_factory=dict)
+    joined: dict[str, int | None] | None = None
+    unknown: tuple[str, ...] = ()
+    results: dict[str, float] = field(default_factory=dict)
     corrected: bool = False
     mark: int = 0
     ticket: int = -1
-    former: tuple[int, ...] = ()
     is_best: bool = False
     is_new_only: bool = False
-    planned: tuple[Hashable, ...] = ()
-    left_out: tuple[Hashable, ...] = ()
+    planned: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     n_new: int | None = None
-    alone: tuple[Hashable, ...] = ()
+    alone: tuple[str, ...] = ()
 
 
-def rounds_of(history: Iterable[dict[str, Any]], *, is_network: bool) -> list[Round]:
-    """Return the rounds of a history, in their order.
-
-    Parameters
-    ----------
-    history : iterable of dict
-        The events of `Campaign.history`.
-    is_network : bool
-        Whether people join along the ties of a network.
-    """
-    rows = list(history)
-    replaced = [row for row in rows if "replaced_by" in row]
-    former = {row["replaced_by"]: row["ticket"] for row in replaced if not row["undone"]}
-    withdrawn = {row["replaced_by"]: row["ticket"] for row in replaced if row["undone"]}
-    rounds: list[Round] = []
-    found: dict[int, Round] = {}
-    for each in standing_of(rows):
-        of = found[each.asked["ticket"]] = _round_of(each, is_network)
-        if of.ticket in former:  # it takes the place of the round before
-            old = found[former[of.ticket]]
-            of.number, of.former = old.number, (*old.former, old.ticket)
-            rounds[old.number - 1] = of
-        elif of.state == "cancelled" and of.ticket in withdrawn:
-            old = found[of.ticket] = found[withdrawn[of.ticket]]
-            old.former = (*old.former, of.ticket)
-        else:
-            of.number = len(rounds) + 1
-            rounds.append(of)
-    before: set[Hashable] = set()
-    for of in rounds:
+def rounds_of(history: Sequence[dict[str, Any]]) -> list[Round]:
+    """Return the rounds of a history of `Campaign.history`, in their order."""
+    numbers, rounds = round_numbers(history), dict[int, Round]()
+    for each in standing_of(history):
+        if "withdrawn" not in (each.closed or ()):
+            number = numbers[each.asked["ticket"]]
+            rounds[number] = round_in(each, number)
+    before: set[str] = set()
+    for of in rounds.values():
         if of.state == "reported" and of.joined is not None:
             there = {*of.names, *of.joined}
             of.n_new = len(there - before) if len(there) == of.count else None
         before |= joined_ever([of])
-    return rounds
+    return list(rounds.values())
 
 
-def _round_of(each: Standing, is_network: bool) -> Round:
-    """Return the round of a ticket, without a number."""
+def round_numbers(history: Iterable[dict[str, Any]]) -> dict[int, int]:
+    """Return the number of the round of each ticket. A choice in place of another one keeps its number."""
+    instead_of, numbers = dict[int, int](), dict[int, int]()
+    for row in history:
+        if "replaced_by" in row:
+            instead_of[row["replaced_by"]] = row["ticket"]
+    for row in history:
+        if row["event"] == "ask":
+            old = numbers.get(instead_of.get(row["ticket"], -1))
+            numbers[row["ticket"]] = old or 1 + max(numbers.values(), default=0)
+    return numbers
+
+
+def round_in(each: Standing, number: int) -> Round:
+    """Return the round of a ticket."""
     last: dict[str, Any] = each.told or each.closed or {}
     asked, note = each.asked, each.asked.get("note", "")
-    of = Round(0, asked["at"], last.get("names", asked["names"]), told=last.get("at"), mark=each.mark)
-    of.author = (last or asked).get("author", "")
+    of = Round(number, asked["at"], last.get("names", asked["names"]), told=last.get("at"), mark=each.mark)
     of.corrected, of.planned, of.ticket = last.get("event") == "correct", asked["names"], asked["ticket"]
     of.state, of.left_out = "cancelled" if each.closed else "waiting", asked.get("left_out", ())
     of.is_best, of.is_new_only = BEST in note, NEW_ONLY in note
@@ -148,12 +132,15 @@ def _round_of(each: Standing, is_network: bool) -> Round:
     if is_left_out(last):
         of.state = "left out"
         return of
-    of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())
-    of.count = last.get("reward", math.nan)
-    if not is_network and of.results:
-        of.count = float(sum(of.results.values()))
+    of.state, of.unknown, of.count = "reported", last.get("unseen", ()), last.get("reward", math.nan)
+    for name, value in (last.get("outcomes") or {}).items():
+        if isinstance(name, str):  # an item, not a tie
+            of.results[name] = value
+    if of.results:
+        of.count = sum(of.results.values()) if len(of.results) == len(of.names) else math.nan
     if "joined" in last:
-        of.joined = {name: step for name, step in steps_in(last["joined"]).items() if name not in of.names}
+        joined = last["joined"] if isinstance(last["joined"], dict) else dict.fromkeys(last["joined"])
+        of.joined = {name: step for name, step in joined.items() if name not in of.names}
     if of.unknown and not math.isnan(of.count):  # a known number with people without a path: they joined
         of.unknown, of.alone = (), of.unknown
         of.joined = {**(of.joined or {}), **dict.fromkeys(of.alone)}
@@ -166,46 +153,19 @@ def is_left_out(event: dict[str, Any]) -> bool:
     return is_report and not (event.get("outcomes") or event.keys() & {"reward", "joined"})
 
 
-def round_of(rounds: Sequence[Round], number: int | None) -> Round:
-    """Return the round with a number, or the only one that waits for a report.
-
-    Raises
-    ------
-    ValueError
-        If there is no such round, or several wait for a report.
-    """
-    if number is not None:
-        if not 1 <= number <= len(rounds):
-            known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
-            raise ValueError(f"the round must be a number {known}, got {number}")
-        return rounds[number - 1]
-    waiting = [each for each in rounds if each.state == "waiting"]
-    if len(waiting) != 1:
-        found = ", ".join([str(each.number) for each in waiting[:20]] + ["..."] * (len(waiting) > 20))
-        raise ValueError(
-            f"the number of the round must be given; rounds that wait for a report: {found or 'none'}"
-        )
-    return waiting[0]
-
-
-def joined_ever(rounds: Iterable[Round]) -> set[Hashable]:
+def joined_ever(rounds: Iterable[Round]) -> set[str]:
     """Return the people that are known to have joined or to have been asked in a reported round."""
     told = [of for of in rounds if of.state == "reported"]
     return {name for of in told for name in (*of.names, *(of.joined or {}))}
 
 
-def not_new(rounds: Iterable[Round], but: Round | None = None) -> set[Hashable]:
+def not_new(rounds: Iterable[Round], but: Round | None = None) -> set[str]:
     """Return the people who do not count as new: those in a report, and those asked in a round that waits.
 
     The round `but` does not count.
     """
     others = [of for of in rounds if but is None or of.ticket != but.ticket]
     return joined_ever(others).union(*(of.names for of in others if of.state == "waiting"))
-
-
-def steps_in(joined: Any) -> dict[Hashable, int | None]:
-    """Return the step of each joined person, or None, from a report with or without steps."""
-    return dict(joined) if isinstance(joined, dict) else dict.fromkeys(joined)
 
 
 class UnreachableError(ValueError):
@@ -217,47 +177,39 @@ class UnreachableError(ValueError):
         The people without a path.
     """
 
-    def __init__(self, people: list[Hashable]) -> None:
+    def __init__(self, people: list[str]) -> None:
         self.people, some = people, ", ".join(short(str(name)) for name in people[:5])
         super().__init__(f"No chain of people who joined leads from the people asked to {some}.")
 
 
 def without_path(
-    graph: DirectedGraph, asked: Iterable[Hashable], joined: Iterable[Hashable], unknown: Iterable[Hashable]
-) -> list[Hashable]:
+    graph: DirectedGraph, asked: Iterable[str], joined: Iterable[str], unknown: Iterable[str]
+) -> list[str]:
     """Return the joined people that the people asked do not reach along joined and unknown people."""
-    numbers = graph.node_numbers
+    from oracles.influence.spread import reachable
+
     first, told, others = (
-        [numbers[name] for name in some if name in numbers] for some in (asked, joined, unknown)
+        np.array([graph.node_numbers[name] for name in some], np.int64) for some in (asked, joined, unknown)
     )
     is_allowed = np.zeros(graph.n_nodes, np.bool_)
-    is_allowed[[*first, *told, *others]] = True
-    between = is_allowed[graph.tails] & is_allowed[graph.heads]
-    part: nx.DiGraph[int] = nx.DiGraph()
-    part.add_nodes_from(first)
-    part.add_edges_from(zip(graph.tails[between].tolist(), graph.heads[between].tolist(), strict=True))
-    reached = {*first}.union(*(nx.descendants(part, node) for node in first))
-    return [graph.label(node) for node in told if node not in reached]
-
-
-_YES = {"yes", "y", "joined", "true", "x", "ja", "oui", "si", "sí", "won"}
-_NO = {"no", "n", "not joined", "false", "nein", "non", "lost"}
+    is_allowed[np.concatenate([first, told, others])] = True
+    usable = is_allowed[graph.tails] & is_allowed[graph.heads]
+    _, reached = reachable(*graph.out_arcs, graph.heads, usable, first)
+    return [str(graph.label(node)) for node in told[~reached[told]].tolist()]
 
 
 @dataclass
 class Report:
-    """The report of one round.
+    """The report of a round.
 
     Parameters
     ----------
-    number : int
-        The number of the round, from 1.
     joined : dict
         In a network: the joined people, with the step of each, or None if it is not known.
     unknown : list
-        The people, or the items, whose result is not known.
+        The people who may have joined.
     results : dict
-        In a list: the result of each item.
+        In a list: the result of each item whose result is known.
     count : float, optional
         Only the number of joined people, including the people asked.
     asked : list, optional
@@ -266,130 +218,125 @@ class Report:
         Whether people that no joined person can have told are accepted.
     """
 
-    number: int
-    joined: dict[Hashable, int | None] = field(default_factory=dict)
-    unknown: list[Hashable] = field(default_factory=list)
-    results: dict[Hashable, float] = field(default_factory=dict)
+    joined: dict[str, int | None] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    results: dict[str, float] = field(default_factory=dict)
     count: float | None = None
-    asked: list[Hashable] | None = None
+    asked: list[str] | None = None
     alone: bool = False
 
 
-def entries_in(text: str, names: Names) -> list[str]:
-    """Return the entries of a text with names in lines, or between commas, semicolons or tabs.
+def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
+    """Return the entries of a text, in lines or between commas, semicolons or tabs: a name, and its step.
 
     Dates, which do not tell who told whom, and words such as nobody are left out. A name that contains a
-    comma is found as a whole.
+    comma or semicolon is found as a whole.
 
     Examples
     --------
     >>> from cmab.campaign.files import Names
     >>> from cmab.campaign.reports import entries_in
     >>> entries_in("Ann; Meyer, Zoé, Bob = 2", Names(["Ann", "Bob", "Meyer, Zoé"]))
-    ['Ann', 'Meyer, Zoé', 'Bob = 2']
+    [('Ann', ''), ('Meyer, Zoé', ''), ('Bob', '2')]
     """
-    found: list[str] = []
+    longest = 2 * max(len(_SEPARATOR.findall(name)) for name in names.labels) + 1
+    found: dict[tuple[str, str], None] = {}
     for line in text.splitlines():
-        for part in line.split("\t") if clean(line) not in names else [line]:
-            for piece in part.split(";") if clean(part) not in names else [part]:
-                tokens, at = piece.split(","), 0
-                while at < len(tokens):
-                    ends = (end for end in range(len(tokens), at, -1) if _is_entry(tokens[at:end], names))
-                    end = next(ends, at + 1)
-                    found.append(clean(",".join(tokens[at:end])))
-                    at = end
-    dated = [re.sub(r"\s*=\s*$", "", DATE.sub("", each)) if each not in names else each for each in found]
-    found = [each for each in dict.fromkeys(map(str.strip, dated)) if each]
-    return [each for each in found if each in names or each.casefold() not in NO_NAMES]
+        parts, at = _SEPARATOR.split(line), 0
+        while at < len(parts):
+            for end in range(min(at + longest, len(parts)), at, -2):
+                name, step = _entry("".join(parts[at:end]), names)
+                if name in names and not _SEPARATOR.search(step):
+                    break
+            found[name, step] = None
+            at = end + 1
+    return [(name, step) for name, step in found if name in names or name.casefold() not in {*NO_NAMES, ""}]
 
 
-def _is_entry(tokens: Sequence[str], names: Names) -> bool:
-    whole = clean(",".join(tokens))
-    name, _, value = whole.rpartition("=")
-    return whole in names or ("," not in value and name.strip() in names)
+def _entry(text: str, names: Names) -> tuple[str, str]:
+    """Return the name and the step in a text."""
+    whole = clean(text)
+    if whole in names:
+        return whole, ""
+    name, equals, step = DATE.sub("", whole).rpartition("=")
+    return (name.strip(), step.strip()) if equals else (step.strip(), "")
 
 
 def report_of(
     of: Round,
     names: Names,
-    entries: Iterable[str],
+    entries: Iterable[tuple[str, str]],
     *,
-    is_network: bool,
     unknown: Iterable[str] = (),
     asked: Iterable[str] | None = None,
-    largest: float = 1.0,
 ) -> Report:
-    """Return the report of a round from entries such as ``Bob`` or ``Bob=2``.
-
-    In a network, the number is the step in which the person joined. In a list, it is the result of the item;
-    items without a number have the largest result, and chosen items that are not listed have the result 0.
+    """Return the report of a round in a network, with the joined people and their steps.
 
     Raises
     ------
     ValueError
-        If names or numbers are wrong; the message has a line for each of them.
+        If names or steps are wrong; the message has a line for each of them.
     """
-    report, wrong = Report(of.number), list[str]()
-
-    def found_in(texts: Iterable[str]) -> Iterator[tuple[Hashable, str]]:
-        for text in texts:
-            try:
-                name, _, value = (text, "", "") if text in names else text.rpartition("=")
-                yield names.find(name or text), value.strip() if name else ""
-            except ValueError as error:
-                wrong.append(str(error))
-
+    report, wrong = Report(), list[str]()
+    report.unknown = noted(wrong, names.find_all, unknown) or []
     if asked is not None:
-        report.asked = list(dict.fromkeys(name for name, _ in found_in(asked)))
+        report.asked = noted(wrong, names.find_all, asked) or []
     there = of.names if report.asked is None else report.asked
-    for name, value in found_in(entries):
-        try:
-            if is_network:
-                _add_person(report, there, name, value)
-            else:
-                _add_result(report, of, name, value or "yes", largest)
-        except ValueError as error:
-            wrong.append(str(error))
-    report.unknown = list(dict.fromkeys(name for name, _ in found_in(unknown)))
-    both = [name for name in report.unknown if name in there or name in report.joined]
-    if is_network and both:
-        wrong.append(f"{shown(str(both[0]))} cannot be both asked or joined, and unknown")
+    steps: dict[str, dict[str, None]] = {}
+    for text, step in entries:
+        if (name := noted(wrong, names.find, text)) is not None:
+            steps.setdefault(name, {}).update({step: None} if step else {})
+    for name, texts in steps.items():
+        report.joined[name] = noted(wrong, _step, name, [*texts], name in there)
+    both = [name for name in report.unknown if name in report.joined or name in there]
+    if both:
+        wrong.append(f"{shown(both[0])} cannot be both asked or joined, and unknown")
     if wrong:
         raise ValueError("\n".join(dict.fromkeys(wrong)))
-    if not is_network:
-        report.results |= {name: 0.0 for name in of.names if name not in (*report.results, *report.unknown)}
     return report
 
 
-def _add_person(report: Report, asked: Sequence[Hashable], name: Hashable, step: str) -> None:
-    text, found = shown(str(name)), None
-    if step:
-        if not step.isdecimal() or len(step) > 9:
-            raise ValueError(f"the step of {text} must be a whole number, got {shown(short(step))}")
-        found = int(step)
-    if found is not None and (found == 0) != (name in asked):
-        why, wanted = ("was asked", "0 or empty") if found else ("was not asked", "1 or more")
-        raise ValueError(f"{text} {why}, so the step must be {wanted}, got {step}")
-    former = report.joined.get(name)
-    if former and found is not None and former != found:
-        raise ValueError(f"{text} must have one step in a round, got {former} and {found}")
-    report.joined[name] = 0 if name in asked else former if found is None else found
+def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
+    """Return the step of a person from all texts about it, or None without a text."""
+    if not texts:
+        return 0 if is_asked else None
+    text = texts[0]
+    is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
+    if not is_right:
+        wanted = "0, because this person was asked" if is_asked else "1 or more, and the same in all places"
+        given = " and ".join(map(short, texts))
+        raise ValueError(f"the step of {shown(name)} must be the whole number {wanted}, got {given}")
+    return int(text)
 
 
-def _add_result(report: Report, of: Round, name: Hashable, text: str, largest: float) -> None:
-    if name not in of.names:
-        raise ValueError(f"{shown(str(name))} was not chosen in round {of.number}")
-    if name in report.results:
-        raise ValueError(f"{shown(str(name))} must be reported once in a round")
-    word, result = text.casefold(), -1.0
-    if word in _YES or word in _NO:
-        result = largest if word in _YES else 0.0
-    else:
-        with suppress(ValueError):
-            result = number_in(text)
-    if not 0.0 <= result <= largest:
-        raise ValueError(
-            f"the result of {shown(str(name))} must be yes, no or a number from 0 to {largest:g}, got"
-            f" {shown(short(text))}"
-        )
-    report.results[name] = result
+def results_of(of: Round, texts: Sequence[str], largest: float) -> Report:
+    """Return the report of a round of a list, from a text for each item.
+
+    A text is ``yes`` for the largest result, ``no`` for 0, a number, or ``unknown`` or empty.
+
+    Raises
+    ------
+    ValueError
+        If no result is known, or results are wrong; the message has a line for each of them.
+    """
+    report, wrong = Report(), list[str]()
+    for name, text in zip(of.names, texts, strict=True):
+        if text not in ("", "unknown"):
+            report.results[name] = noted(wrong, _result, name, text, largest) or 0.0
+    if not report.results:
+        wrong.append("enter the result of at least one item, or cancel the round")
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return report
+
+
+def _result(name: str, text: str, largest: float) -> float:
+    if text in ("yes", "no"):
+        return largest if text == "yes" else 0.0
+    try:
+        found = number_in(text)
+    except ValueError as error:
+        raise ValueError(f"the result of {shown(name)}: {error}") from None
+    if not 0.0 <= found <= largest:
+        raise ValueError(f"the result of {shown(name)} must be from 0 to {largest:g}, got {short(text)}")
+    return found

@@ -15,8 +15,15 @@ from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import DAMAGED, Opened, check_title
 from cmab.campaign.page.web import Context, acted, shown
-from cmab.campaign.progress import TABLES, exported, history_of, last_action, outcome_in_words, when, words_of
-from cmab.campaign.reports import Report, Round, entries_in, report_of
+from cmab.campaign.progress import (
+    exported,
+    history_of,
+    last_action,
+    outcome_in_words,
+    tables_of,
+    when,
+)
+from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of
 
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
@@ -67,13 +74,13 @@ def history(context: Context, opened: Opened) -> Response:
 
 def export(context: Context, opened: Opened) -> Response:
     """Show the tables that can be stored."""
-    return _page(context, opened, "export", tables=list(TABLES))
+    return _page(context, opened, "export", tables=tables_of(opened.folder))
 
 
 def download(context: Context, opened: Opened) -> Response:
     """Return a table as a file."""
     table = context.request.path_params["table"]
-    if table not in TABLES:
+    if table not in tables_of(opened.folder):
         raise Refusal(404, "There is no such table.")
     headers = {"Content-Disposition": f"attachment; filename={opened.slug}-{table}.csv"}
     return Response(exported(opened.folder, table), media_type="text/csv; charset=utf-8", headers=headers)
@@ -89,7 +96,7 @@ def printed(context: Context, opened: Opened) -> Response:
 
 def _names(context: Context, opened: Opened, field: str) -> list[str]:
     """Return the names of a field, in lines or between commas."""
-    return entries_in(context.text(field), opened.folder.problem.names)
+    return [name for name, _ in entries_in(context.text(field), opened.folder.problem.names)]
 
 
 def choose(context: Context, opened: Opened) -> Sequence[str]:
@@ -105,7 +112,7 @@ def choose(context: Context, opened: Opened) -> Sequence[str]:
 def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
-    new = opened.folder.leave_out(old.number, name)
+    new = opened.folder.leave_out(old, name)
     found = ", ".join(str(each) for each in new.names if each not in old.names)
     return (
         f"/c/{opened.slug}",
@@ -115,7 +122,7 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Cancel a round that waits for its report, or leave out a report."""
-    opened.folder.cancel(of.number)
+    opened.folder.cancel(of)
     if of.state == "waiting":
         return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
     told = f"Round {of.number} was left out: nothing is learned from it."
@@ -124,8 +131,10 @@ def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report, correction or cancellation."""
-    event = opened.folder.undo()
-    return f"/c/{opened.slug}/history", f"Round {event['round']} is no longer {words_of(event)}."
+    last = last_action(history_of(opened.folder))
+    opened.folder.campaign.undo()
+    told = f"Round {last['round']} is no longer {last['event']}." if last else ""
+    return f"/c/{opened.slug}/history", told
 
 
 # Reports
@@ -160,7 +169,7 @@ def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str]
 
 def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Store a report or a correction."""
-    opened.folder.tell(_report_of(context, opened, of))
+    opened.folder.tell(of, _report_of(context, opened, of))
     done = "corrected" if of.state == "reported" else "stored"
     place = f"/c/{opened.slug}"
     told = f"The report of round {of.number} was {done}."
@@ -171,18 +180,14 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     """Return the report of a form."""
     names = opened.folder.problem.names
     if not opened.folder.is_network:
-        results = {str(name): context.text(f"result-{at}") for at, name in enumerate(of.names)}
-        entries = [f"{name}={value}" for name, value in results.items() if value not in ("", "unknown")]
-        unknown = [name for name, value in results.items() if value in ("", "unknown")]
-        if not entries:
-            raise ValueError("enter the result of at least one item, or cancel the round")
-        largest = opened.folder.options.largest
-        return report_of(of, names, entries, is_network=False, unknown=unknown, largest=largest)
+        texts = [context.text(f"result-{at}") for at in range(len(of.names))]
+        return results_of(of, texts, opened.folder.options.largest)
     count, nobody = context.text("count"), context.text("nobody") == "1"
-    entries = [*context.form.getlist("joined"), *_names(context, opened, "others")]
+    entries = [(name, "") for name in context.form.getlist("joined")]
+    entries += entries_in(context.text("others"), names)
     unknown = _names(context, opened, "unknown")
     asked = [*context.form.getlist("came"), *_names(context, opened, "instead")]
-    told = report_of(of, names, entries, is_network=True, unknown=unknown, asked=asked)
+    told = report_of(of, names, entries, unknown=unknown, asked=asked)
     told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:
@@ -261,41 +266,9 @@ def delete(context: Context, opened: Opened) -> Sequence[str]:
     return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 
-# Login
-
-
-def login_form(context: Context) -> Response:
-    """Show the form of the login."""
-    return context.page("login.html", title="Log in")
-
-
-def login(context: Context) -> Response:
-    """Begin a session of a user."""
-    try:
-        user, password = context.text("user")[:64], context.form.get("password", "")
-        key = context.access.log_in(user, password, context.request)
-    except Refusal as refusal:
-        context.message = refusal.message
-        return context.page("login.html", refusal.status, title="Log in")
-    response = context.go("/")
-    context.access.give(response, key)
-    return response
-
-
-def logout(context: Context) -> Response:
-    """End the session."""
-    context.access.sessions.pop(context.access.key_of(context.request), None)
-    response = context.go("/login" if context.access.users is not None else "/")
-    response.delete_cookie(context.access.cookie)
-    return response
-
-
 _ROUND = "/c/{slug}/rounds/{number:int}"
 ROUTES = [
     shown("/", home),
-    shown("/login", login_form),
-    shown("/login", login, "POST"),
-    shown("/logout", logout, "POST"),
     shown("/c/{slug}", current),
     shown("/c/{slug}/state", state),
     shown("/c/{slug}/history", history),

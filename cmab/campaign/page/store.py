@@ -24,7 +24,7 @@ _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
 #: The error of a campaign in a list of campaigns.
-DAMAGED = "Its files are damaged. Open it in the terminal to see the reason."
+DAMAGED = "Its files are damaged. Open it to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -48,8 +48,7 @@ class Opened:
     def change(self, **options: Any) -> None:
         """Change those options of the campaign that are different."""
         if new := {name: x for name, x in options.items() if getattr(self.folder.options, name) != x}:
-            self.folder = self.folder.change(**new)
-            self._version = -1
+            self.folder.change(**new)
 
     def kept(self, key: object, compute: Callable[[], Found]) -> Found:
         """Return a result that depends on the events only, computed at most once for each version."""
@@ -75,7 +74,7 @@ class Store:
 
     def without_folder(self, text: str) -> str:
         """Return a sentence without the folders of this machine, which its reader need not know."""
-        text = re.sub(re.escape(str(self.root)) + r"/(?:\.new-[^/]*/folder/)?", "", text)
+        text = re.sub(re.escape(f"{self.root}/"), "", text)
         return _FOLDERS.sub("", text.replace(str(self.root), "the folder"))
 
     def slugs(self) -> list[str]:
@@ -119,11 +118,8 @@ class Store:
         for data in files.values():
             check_unpacked(data)
         slug = self._reserved(slug_of(options.title))
-        try:  # without a lock, because a large network takes seconds to read
-            folder = create_folder(self.root / slug, options, files)
-        except BaseException:
-            (self.root / slug).rmdir()
-            raise
+        # Without a lock, because a large network takes seconds to read.
+        folder = create_folder(self.root / slug, options, files)
         with self._lock:
             self._opened[slug] = Opened(slug, folder)
         return slug

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import expit, logit
 from cmab.campaign.files import value_of
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
-from cmab.campaign.progress import bound_of, by_name, different_people, is_counted, reasons_of
+from cmab.campaign.progress import bound_of, by_name, different_people, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
 #: Another choice counts as better if it brings this share more.
@@ -58,7 +59,7 @@ def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
         if folder.problem.graph is not None and has_picture:
             waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
             picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), waiting)
-        return Card(of, reasons_of(folder.problem, folder.campaign.beliefs(), of, rounds), picture)
+        return Card(of, reasons_of(folder, of), picture)
 
     return opened.kept(("card", of.number, has_picture), compute)
 
@@ -86,7 +87,7 @@ def state_of(opened: Opened) -> dict[str, Any]:
     def compute() -> dict[str, Any]:
         rounds = opened.rounds
         reported = [of for of in rounds if of.state == "reported"]
-        known = [of for of in reported if is_counted(of, is_network=opened.folder.is_network)]
+        known = [of for of in reported if not math.isnan(of.count)]
         total = float(sum(of.count for of in known))
         following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
@@ -116,7 +117,7 @@ def next_round(opened: Opened) -> dict[str, Any]:
     folder = opened.folder
     beliefs, oracle = folder.campaign.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
-    choice = np.asarray(oracle.solve(beliefs.means, rng))
+    choice = folder.best()
     draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS
     own, best = np.empty(draws), np.empty(draws)
     for at in range(draws):

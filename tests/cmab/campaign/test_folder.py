@@ -1,0 +1,154 @@
+"""Campaigns in a folder: what can be made and reported, people without a path, and names as typed."""
+
+import csv
+import io
+
+import pytest
+
+from cmab.campaign.files import Names, Options, alike_in_words, names_in
+from cmab.campaign.folder import CampaignFolder, create_folder
+from cmab.campaign.progress import different_people, exported
+from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
+from oracles import DirectedGraph
+
+FRIENDS = 'name_1,name_2\nAnn,Bob\nAnn,Carl\nBob,Dora\nCarl,Dora\nDora,Emil\n"Meyer, Zoé",Emil\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        (FRIENDS, {"k": 0}, "k must be"),
+        (FRIENDS, {"k": 99}, "k must be"),
+        (FRIENDS, {"largest": -1.0}, "largest must be"),
+        ("name_1,name_2\n", {}, "wrong.csv"),
+        ("a,b\nc\nd,e,f\n", {}, "wrong.csv"),
+    ],
+)
+def test_a_campaign_that_cannot_be_is_not_made(tmp_path, text, options, why):
+    with pytest.raises(ValueError, match=why) as error:
+        new = Options(title="x", network="wrong.csv", directed=False, **options)
+        create_folder(tmp_path / "no", new, {"wrong.csv": text.encode()})
+    assert str(tmp_path) not in str(error.value) and not [*tmp_path.iterdir()]
+
+
+def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
+    options = Options(title="Shop", names="drinks.txt", k=2, seed=0)
+    folder = create_folder(tmp_path / "shop", options, {"drinks.txt": b"name\ntea\nmilk\njuice\n"})
+    of = folder.ask()
+    for texts, whys in (
+        (["2", "many"], ["from 0 to 1, got 2", "must be a number, got many"]),
+        (["unknown", ""], ["at least one item"]),
+    ):
+        with pytest.raises(ValueError, match="\n".join(whys).replace("\n", ".*\n.*")):
+            results_of(of, texts, 1.0)
+    assert folder.tell(of, results_of(of, ["0,5", ""], 1.0)).results == {of.names[0]: 0.5}
+    of = folder.ask()
+    assert folder.tell(of, results_of(of, ["yes", "no"], 1.0)).results == dict(
+        zip(of.names, (1.0, 0.0), strict=True)
+    )
+    assert of.names[0] not in folder.ask([of.names[0]]).names
+    again = CampaignFolder(tmp_path / "shop")
+    assert again.options == options and again.rounds() == folder.rounds()
+    header, *rows = exported(folder, "rounds").decode("utf-8-sig").splitlines()
+    assert header.split(",")[5:7] == ['"total"', '"results"'] and len(rows) == 3
+
+
+NAMES = ("Ann", "Bob", "Carl", "Dora")
+LINE = DirectedGraph([0, 1, 2], [1, 2, 3], n_nodes=4, labels=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("joined", "unknown", "lost"),
+    [
+        (["Carl"], [], ["Carl"]),
+        (["Carl"], ["Bob"], []),
+        (["Bob", "Carl", "Dora"], [], []),
+        (["Dora"], ["Bob"], ["Dora"]),
+        (["Dora", "Carl"], [], ["Dora", "Carl"]),
+        ([], [], []),
+    ],
+)
+def test_who_can_be_reached(joined, unknown, lost):
+    assert without_path(LINE, ["Ann"], joined, unknown) == lost
+
+
+def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_table(tmp_path):
+    options = Options(title="Spring", network="friends.csv", directed=False, k=1, seed=0)
+    folder = create_folder(tmp_path / "spring", options, {"friends.csv": FRIENDS.encode()})
+    of = folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
+    with pytest.raises(UnreachableError, match="leads from the people asked to Emil"):
+        folder.tell(of, Report(joined={"Bob": 1, "Emil": None}))
+    folder.tell(of, Report(joined={"Bob": 1, "Emil": None}, alone=True))
+    of = folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
+    folder.tell(of, Report(joined={"Dora": None}, unknown=["Bob", "Carl"]))
+    text = exported(folder, "rounds").decode("utf-8-sig")
+    first, second = csv.DictReader(io.StringIO(text))
+    assert (first["joined"], first["names_joined"]) == ("3.0", "Bob (step 1); Emil")
+    assert (first["of_them_by_another_way"], first["may_have_joined"]) == ("Emil", "")
+    assert (second["joined"], second["names_joined"]) == ("", "Dora")
+    assert (second["of_them_by_another_way"], second["may_have_joined"]) == ("", "Bob; Carl")
+    text = exported(folder, "history").decode("utf-8-sig")
+    assert "3 people joined, those who were asked included; joined: Bob; joined by another way: Emil" in text
+    folder.change(title="Summer", ties=(("Ann", "Neu"),))
+    assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
+    assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
+        ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
+        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
+        ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
+        ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
+        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
+        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "line 4: a second table must not follow"),
+        ("name,cost\nAnn,3\n\nTotal,3\n", "line 4: a second table must not follow"),
+        ("Ann\nAnn\n", "line 2: Ann must be listed once"),
+    ],
+)
+def test_lists_as_people_bring_them(text, names):
+    if ":" in names:
+        with pytest.raises(ValueError, match=names):
+            names_in(text)
+    else:
+        assert "|".join(names_in(text)[0]) == names
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["John", "Jon", "Bob"], "Jon and John"),
+        (["Anna", "Ana", "Ann"], "Ana and Anna"),
+        (["Paul Meyer", "Paul Meier"], "Paul Meyer and Paul Meier"),
+        (["P10", "P100", "Tim", "Tom", "Maria", "Mario"], None),  # numbers, and other names
+        ([f"code{a}{b}x" for a in "abcd" for b in "efgh"], None),
+    ],
+)
+def test_names_that_differ_in_a_letter_are_shown(names, alike):
+    line = f"names that look alike and may be one: {alike}"
+    assert alike_in_words(names) == ([] if alike is None else [line])
+
+
+def test_different_people_are_counted_once():
+    known = [Round(at, "", ("Ann",), "reported", count=2.0, joined={"Bob": None}) for at in (1, 2)]
+    assert different_people(known) == "2"
+    assert different_people([*known, Round(3, "", ("Carl",))]) == "2"
+    assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
+        ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
+        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
+        ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
+    ],
+)
+def test_entries_as_people_type_them(text, entries):
+    names = Names(["Ann", "Bob", "Dora", "Meyer, Zoé", "=1+1", "x=1"])
+    assert " ".join("|".join(entry) for entry in entries_in(text, names)) == entries
