@@ -81,7 +81,6 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
 def counted(running, told):
     """Compare log and state with the outcomes of each tie that were told."""
     seen = {tie: [each[tie] for each in told if tie in each] for tie in TIES}
-    expected = {tie: (len(each), sum(each) / len(each)) for tie, each in seen.items() if each}
     log = read_campaign(running.address)
     rows = [row for row in log.rows() if row["outcome"] is not None]
     assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
