@@ -263,12 +263,7 @@ def _entry(text: str, names: Names) -> tuple[str, str]:
 
 
 def report_of(
-    of: Round,
-    names: Names,
-    entries: Iterable[tuple[str, str]],
-    *,
-    unknown: Iterable[str] = (),
-    asked: Iterable[str] | None = None,
+    names: Names, entries: Iterable[tuple[str, str]], *, asked: Iterable[str], unknown: Iterable[str]
 ) -> Report:
     """Return the report of a round in a network, with the joined people and their steps.
 
@@ -279,9 +274,7 @@ def report_of(
     """
     report, wrong = Report(), list[str]()
     report.unknown = noted(wrong, names.find_all, unknown) or []
-    if asked is not None:
-        report.asked = noted(wrong, names.find_all, asked) or []
-    there = of.names if report.asked is None else report.asked
+    report.asked = there = noted(wrong, names.find_all, asked) or []
     steps: dict[str, dict[str, None]] = {}
     for text, step in entries:
         if (name := noted(wrong, names.find, text)) is not None:
@@ -303,9 +296,10 @@ def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
     text = texts[0]
     is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
     if not is_right:
-        wanted = "0, because this person was asked" if is_asked else "1 or more, and the same in all places"
+        wanted = "the whole number 0, because this person was asked"
+        wanted = wanted if is_asked else "one whole number, 1 or more"
         given = " and ".join(map(short, texts))
-        raise ValueError(f"the step of {shown(name)} must be the whole number {wanted}, got {given}")
+        raise ValueError(f"the step of {shown(name)} must be {wanted}, got {given}")
     return int(text)
 
 
