@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reported", "cancelled", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
-_SEPARATOR = re.compile(r"([\t;,])")
+_SEPARATOR = re.compile(r"([;,])")
 
 
 @dataclass
@@ -241,7 +241,7 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
     """
     longest = 2 * max(len(_SEPARATOR.findall(name)) for name in names.labels) + 1
     found: dict[tuple[str, str], None] = {}
-    for line in text.splitlines():
+    for line in text.replace("\t", "\n").splitlines():
         parts, at = _SEPARATOR.split(line), 0
         while at < len(parts):
             for end in range(min(at + longest, len(parts)), at, -2):
@@ -250,16 +250,17 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
                     break
             found[name, step] = None
             at = end + 1
-    return [(name, step) for name, step in found if name in names or name.casefold() not in {*NO_NAMES, ""}]
+    found.pop(("", ""), None)
+    return [(name, step) for name, step in found if name in names or name.casefold() not in NO_NAMES]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:
     """Return the name and the step in a text."""
-    whole = clean(text)
-    if whole in names:
-        return whole, ""
-    name, equals, step = DATE.sub("", whole).rpartition("=")
-    return (name.strip(), step.strip()) if equals else (step.strip(), "")
+    for plain in (clean(text), clean(DATE.sub("", text))):
+        if plain in names:
+            return plain, ""
+    name, equals, step = plain.rpartition("=")
+    return (name.strip(), step.strip()) if equals else (plain, "")
 
 
 def report_of(

@@ -150,7 +150,7 @@ def test_different_people_are_counted_once():
     [
         ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
         ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
-        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
     ],
