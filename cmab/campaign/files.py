@@ -261,11 +261,6 @@ class Options:
     def __post_init__(self) -> None:
         real("largest", self.largest, 0.0, inside=True)
 
-    @property
-    def is_network(self) -> bool:
-        """Whether the campaign spreads in a network; otherwise it chooses from a list."""
-        return self.network is not None
-
 
 def read_options(folder: Path) -> Options:
     """Return the options of a folder."""
@@ -310,8 +305,7 @@ class Problem:
         """The number of pairs of people with a tie in one direction or both."""
         if self.graph is None:
             return 0
-        ends = np.minimum(self.graph.tails, self.graph.heads), np.maximum(self.graph.tails, self.graph.heads)
-        return len(np.unique(ends[0].astype(np.int64) * self.graph.n_nodes + ends[1]))
+        return len(np.unique(np.sort([self.graph.tails, self.graph.heads], axis=0).T, axis=0))
 
     def oracle_without(self, people: Collection[str]) -> Oracle:
         """Return the oracle of the network in which some people do not count."""

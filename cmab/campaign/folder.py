@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,6 @@ from cmab.campaign.reports import (
     Round,
     UnreachableError,
     not_new,
-    round_numbers,
-    round_of,
     rounds_of,
     without_path,
 )
@@ -74,9 +72,6 @@ class CampaignFolder:
         support, seed = (0.0, problem.options.largest), problem.options.seed
         return Campaign(problem.oracle, self.path / EVENTS, rng=seed, support=support, accept_changes=True)
 
-    def __repr__(self) -> str:
-        return f"CampaignFolder({str(self.path)!r})"
-
     def close(self) -> None:
         """Close the connection to the events; the next call opens it again."""
         self.campaign.close()
@@ -89,7 +84,7 @@ class CampaignFolder:
     @property
     def is_network(self) -> bool:
         """Whether people join along the ties of a network."""
-        return self.options.is_network
+        return self.problem.graph is not None
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events, oldest first, as `Campaign.history` does."""
@@ -99,7 +94,7 @@ class CampaignFolder:
 
     def rounds(self) -> list[Round]:
         """Return all rounds, oldest first."""
-        return rounds_of(self.history(), is_network=self.is_network)
+        return rounds_of(self.history())
 
     def best(
         self, out: Collection[str] = (), known: Collection[str] = (), means: FloatArray | None = None
@@ -139,11 +134,11 @@ class CampaignFolder:
         """
         return self._choose(self.problem.names.find_all(without), is_best=is_best, is_new_only=is_new_only)
 
-    def leave_out(self, number: int, name: str) -> Round:
+    def leave_out(self, old: Round, name: str) -> Round:
         """Choose another name in place of one of a round that waits, as the round was chosen."""
-        old, gone = round_of(self.rounds(), number), self.problem.names.find(name)
+        gone = self.problem.names.find(name)
         if gone not in old.names:
-            raise ValueError(f"{name} must be in round {number} to be left out")
+            raise ValueError(f"{name} must be in round {old.number} to be left out")
         out = [*old.left_out, gone]
         return self._choose(out, is_best=old.is_best, is_new_only=old.is_new_only, old=old)
 
@@ -212,15 +207,14 @@ class CampaignFolder:
                     f"round {of.number} needs the tie, because of {lost[0]}; correct its report first"
                 )
 
-    def tell(self, report: Report) -> Round:
-        """Store a report; if the round was reported before, the report replaces the former one.
+    def tell(self, of: Round, report: Report) -> Round:
+        """Store the report of a round; if it was reported before, the report replaces the former one.
 
         Raises
         ------
         ValueError
             If the round was cancelled, or the report cannot be true.
         """
-        of = round_of(self.rounds(), report.number)
         if of.state == "cancelled":
             raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         asked = of.names if report.asked is None else tuple(report.asked)
@@ -236,10 +230,10 @@ class CampaignFolder:
         try:
             act(ticket=of.ticket, **given)
         except ValueError as error:
-            raise ValueError(f"round {report.number}: {error}") from None
-        return self.rounds()[report.number - 1]
+            raise ValueError(f"round {of.number}: {error}") from None
+        return self.rounds()[of.number - 1]
 
-    def cancel(self, number: int) -> None:
+    def cancel(self, of: Round) -> None:
         """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
 
         The numbers of the other rounds stay. A round that was left out can be reported again.
@@ -249,22 +243,10 @@ class CampaignFolder:
         ValueError
             If the round was cancelled before.
         """
-        of = round_of(self.rounds(), number)
         if of.state == "waiting":
             self.campaign.cancel(of.ticket)
         else:
             self.campaign.correct({}, of.ticket)
-
-    def undo(self) -> dict[str, Any]:
-        """Take back the last report, correction or cancellation, and return its event with the ``round``.
-
-        Raises
-        ------
-        cmab.errors.NothingToUndoError
-            If there is nothing to take back.
-        """
-        event = self.campaign.undo()
-        return event | {"round": round_numbers(self.history())[event["ticket"]]}
 
     def _arguments(self, asked: Sequence[str], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""
@@ -292,8 +274,7 @@ class CampaignFolder:
 def check_names(labels: Iterable[str]) -> None:
     """Raise ``ValueError`` unless the names of a new campaign are short texts without control characters."""
     for text in labels:
-        is_plain = text.isprintable() or all(unicodedata.category(each) not in ("Cc", "Cs") for each in text)
-        if len(text) > _LONGEST_NAME or not is_plain:
+        if len(text) > _LONGEST_NAME or re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text):
             raise ValueError(
                 f"a name must have at most {_LONGEST_NAME} characters and no control characters, got"
                 f" {shown(short(text))}"
@@ -309,6 +290,8 @@ def create_folder(
     """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
     try:
         for name, data in files.items():
             (folder / name).write_bytes(data)

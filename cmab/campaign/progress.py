@@ -5,26 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
 
-from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.replay import Standing
-from cmab.campaign.reports import (
-    Round,
-    is_left_out,
-    joined_ever,
-    not_new,
-    round_in,
-    round_numbers,
-)
+from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, round_in, round_numbers
 from cmab.offline.log import written
+from cmab.run.tables import inert
 
 #: The number of posterior draws for the estimate of a person.
 _DRAWS = 12
@@ -50,7 +42,8 @@ def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     # A name stays the best so far if others are left out.
     outs = {frozenset(known.union(out) - {*of.names}) for out in ((), of.left_out)}
     labels = folder.problem.names.labels
-    best = {labels[at] for out in outs for at in folder.best(out, known).tolist()}
+    means = folder.campaign.beliefs().means
+    best = {labels[at] for out in outs for at in folder.best(out, known, means).tolist()}
     return [
         {
             "name": name,
@@ -110,11 +103,7 @@ def different_people(rounds: Sequence[Round]) -> str:
     return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
 
 
-def _rounds(folder: CampaignFolder) -> list[Row]:
-    return [_of_round(of, is_network=folder.is_network) for of in folder.rounds()]
-
-
-def _of_round(of: Round, *, is_network: bool) -> Row:
+def _row_of(of: Round, *, is_network: bool) -> Row:
     count = None if math.isnan(of.count) else of.count
     result: Row = {"total": count, "results": [f"{name}: {value:g}" for name, value in of.results.items()]}
     if is_network:
@@ -152,20 +141,17 @@ def exported(folder: CampaignFolder, name: str) -> bytes:
     if name == "history":
         rows = [row | {"at": _local(row["at"])} for row in history_of(folder)]
     else:
-        rows = _rounds(folder) if name == "rounds" else by_name(folder)
+        rows = by_name(folder)
+        if name == "rounds":
+            rows = [_row_of(of, is_network=folder.is_network) for of in folder.rounds()]
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerows([map(inert, row) for row in (*rows[:1], *map(dict.values, rows))])
+    writer.writerows([map(_cell, row) for row in (*rows[:1], *map(dict.values, rows))])
     return text.getvalue().encode("utf-8-sig")
 
 
-def inert(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: other first characters get an apostrophe."""
-    if isinstance(value, list):
-        return "; ".join(str(inert(name)) for name in value)
-    if not isinstance(value, str) or re.match(r'[\w#("]|$', value):
-        return "" if value is None else value
-    return f"'{value}"
+def _cell(value: object) -> object:
+    return "; ".join(str(inert(name)) for name in value) if isinstance(value, list) else inert(value)
 
 
 # The history
@@ -190,12 +176,12 @@ def history_of(folder: CampaignFolder) -> list[Row]:
         elif is_left_out(event):
             details = "nothing is learned from the round"
         elif kind in ("tell", "correct"):
-            of = round_in(Standing(asks[ticket], event, None, 0), 0, is_network=folder.is_network)
-            details = _reported(of, is_network=folder.is_network)
+            details = _reported(round_in(Standing(asks[ticket], event, None, 0), 0))
         elif kind == "undo":
             details = words_of(by_line[event["of_line"]])
         elif kind == "changed":
             details = _changed(event)
+            told = told if details else "program changed"
         row = {"at": event["at"], "round": numbers.get(ticket), "event": told}
         rows.append(row | {"details": details, "undone": undone})
     return rows
@@ -221,13 +207,13 @@ def _chosen(event: dict[str, Any]) -> str:
     return "; ".join([*told, event["note"]] if event.get("note") else told)
 
 
-def _reported(of: Round, *, is_network: bool) -> str:
+def _reported(of: Round) -> str:
     """Return a report in words: the results, or who was asked, how many joined, and who."""
-    if not is_network:
-        return ", ".join(f"{name}: {value:g}" for name, value in of.results.items())
+    if of.results:
+        return outcome_in_words(of)
     gone = [name for name in of.planned if name not in of.names]
     told = [f"asked: {_few(of.names)}{f' (not {_few(gone)})' if gone else ''}"]
-    told += [] if math.isnan(of.count) else [outcome_in_words(of, is_network=True)]
+    told += [] if math.isnan(of.count) else [outcome_in_words(of)]
     joined = [name for name in of.joined or () if name not in of.alone]
     for text, names in (
         ("joined", joined),
@@ -239,12 +225,12 @@ def _reported(of: Round, *, is_network: bool) -> str:
 
 
 def _changed(event: dict[str, Any]) -> str:
-    """Return the ties or items that are new or gone, with each tie once."""
+    """Return the ties that are new or gone, each once."""
     told = []
     for key, text in (("new", "added"), ("gone", "removed")):
-        names = [tuple(sorted(each)) if isinstance(each, tuple) else each for each in event.get(key, ())]
-        told += [f"{text}: {_few([*dict.fromkeys(map(written, names))])}"] if names else []
-    return "; ".join(told) or "other options or another version, and the same names"
+        ties = dict.fromkeys(written(tuple(sorted(tie))) for tie in event.get(key, ()))
+        told += [f"{text}: {_few([*ties])}"] if ties else []
+    return "; ".join(told)
 
 
 def _few(names: Sequence[Hashable], most: int = 12) -> str:
@@ -255,7 +241,7 @@ def _few(names: Sequence[Hashable], most: int = 12) -> str:
 #: The kinds of events in plain words.
 _WORDS = {
     "campaign": "campaign made",
-    "changed": "network or list changed",
+    "changed": "network changed",
     "note": "settings changed",
     "ask": "chosen",
     "tell": "reported",
@@ -283,38 +269,21 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     return f"{at.day} {at:%b %Y, %H:%M}"
 
 
-def counted(number: float, one: str, more: str | None = None) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> from cmab.campaign.progress import counted
-    >>> counted(1, "round"), counted(2, "person", "people")
-    ('1 round', '2 people')
-    """
-    text = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.1f}"
-    return f"{text} {one if number == 1 else more or one + 's'}"
-
-
-def outcome_in_words(of: Round, *, is_network: bool) -> str:
+def outcome_in_words(of: Round) -> str:
     """Return the result of a round."""
     if of.state != "reported":
         return "waiting for a report" if of.state == "waiting" else of.state
+    if of.results:
+        return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
     if math.isnan(of.count):
         return "reported in part"
-    if is_network:
-        new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
-        return f"{counted(of.count, 'person', 'people')} joined, those who were asked included{new}"
-    return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
+    new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
+    people = "person" if of.count == 1 else "people"
+    return f"{of.count:,.0f} {people} joined, those who were asked included{new}"
 
 
-def is_counted(of: Round, *, is_network: bool) -> bool:
-    """Return whether the whole result of a reported round is known."""
-    return not math.isnan(of.count) and (is_network or len(of.results) == len(of.names))
-
-
-def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
-    """Return the certificate of the best choice, if its bound says more than the range of the results.
+def bound_of(folder: CampaignFolder) -> float | None:
+    """Return by how much another choice can be better at most, if this says more than the range of results.
 
     The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
     network, all results include the people asked.
@@ -322,7 +291,7 @@ def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
     k = folder.options.k
     widest = len(folder.problem.names.labels) - k if folder.is_network else k * folder.options.largest
     try:
-        found = folder.campaign.regret_bound()
+        found = folder.campaign.regret_bound().exact_gap
     except ValueError:  # a choice of other people was played, so the optimum differs
         return None
-    return found if found.exact_gap < 0.9 * widest else None
+    return found if found < 0.9 * widest else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reported", "cancelled", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
-_SEPARATOR = re.compile(r"([\t;,])")
+_SEPARATOR = re.compile(r"([;,])")
 
 
 @dataclass
@@ -42,13 +42,13 @@ class Round:
         The time of the last report in UTC.
     count : float
         In a network, how many joined, including the people asked; otherwise the sum of the results. It is
-        nan if it is unknown.
+        nan if a part is unknown.
     joined : dict or None
         If known: the joined people without the people asked, and the step of each, or None.
     unknown : tuple
         The people that may have joined without a report.
     results : dict
-        The reported outcome of each item or tie, by name.
+        The reported result of each item, by name.
     corrected : bool
         Whether the report was corrected.
     mark : int
@@ -78,7 +78,7 @@ class Round:
     count: float = math.nan
     joined: dict[str, int | None] | None = None
     unknown: tuple[str, ...] = ()
-    results: dict[Any, float] = field(default_factory=dict)
+    results: dict[str, float] = field(default_factory=dict)
     corrected: bool = False
     mark: int = 0
     ticket: int = -1
@@ -90,21 +90,13 @@ class Round:
     alone: tuple[str, ...] = ()
 
 
-def rounds_of(history: Sequence[dict[str, Any]], *, is_network: bool) -> list[Round]:
-    """Return the rounds of a history, in their order.
-
-    Parameters
-    ----------
-    history : sequence of dict
-        The events of `Campaign.history`.
-    is_network : bool
-        Whether people join along the ties of a network.
-    """
+def rounds_of(history: Sequence[dict[str, Any]]) -> list[Round]:
+    """Return the rounds of a history of `Campaign.history`, in their order."""
     numbers, rounds = round_numbers(history), dict[int, Round]()
     for each in standing_of(history):
         if "withdrawn" not in (each.closed or ()):
             number = numbers[each.asked["ticket"]]
-            rounds[number] = round_in(each, number, is_network=is_network)
+            rounds[number] = round_in(each, number)
     before: set[str] = set()
     for of in rounds.values():
         if of.state == "reported" and of.joined is not None:
@@ -127,7 +119,7 @@ def round_numbers(history: Iterable[dict[str, Any]]) -> dict[int, int]:
     return numbers
 
 
-def round_in(each: Standing, number: int, *, is_network: bool) -> Round:
+def round_in(each: Standing, number: int) -> Round:
     """Return the round of a ticket."""
     last: dict[str, Any] = each.told or each.closed or {}
     asked, note = each.asked, each.asked.get("note", "")
@@ -140,10 +132,12 @@ def round_in(each: Standing, number: int, *, is_network: bool) -> Round:
     if is_left_out(last):
         of.state = "left out"
         return of
-    of.state, of.results, of.unknown = "reported", dict(last.get("outcomes") or {}), last.get("unseen", ())
-    of.count = last.get("reward", math.nan)
-    if not is_network and of.results:
-        of.count = float(sum(of.results.values()))
+    of.state, of.unknown, of.count = "reported", last.get("unseen", ()), last.get("reward", math.nan)
+    for name, value in (last.get("outcomes") or {}).items():
+        if isinstance(name, str):  # an item, not a tie
+            of.results[name] = value
+    if of.results:
+        of.count = sum(of.results.values()) if len(of.results) == len(of.names) else math.nan
     if "joined" in last:
         joined = last["joined"] if isinstance(last["joined"], dict) else dict.fromkeys(last["joined"])
         of.joined = {name: step for name, step in joined.items() if name not in of.names}
@@ -157,14 +151,6 @@ def is_left_out(event: dict[str, Any]) -> bool:
     """Return whether an event is a report without any observation, by which a round is left out."""
     is_report = event["event"] in ("tell", "correct")
     return is_report and not (event.get("outcomes") or event.keys() & {"reward", "joined"})
-
-
-def round_of(rounds: Sequence[Round], number: int) -> Round:
-    """Return the round with a number, or raise ``ValueError``."""
-    if not 1 <= number <= len(rounds):
-        known = f"between 1 and {len(rounds):,}" if rounds else "of this campaign, which has none yet"
-        raise ValueError(f"the round must be a number {known}, got {number}")
-    return rounds[number - 1]
 
 
 def joined_ever(rounds: Iterable[Round]) -> set[str]:
@@ -214,12 +200,10 @@ def without_path(
 
 @dataclass
 class Report:
-    """The report of one round.
+    """The report of a round.
 
     Parameters
     ----------
-    number : int
-        The number of the round, from 1.
     joined : dict
         In a network: the joined people, with the step of each, or None if it is not known.
     unknown : list
@@ -234,7 +218,6 @@ class Report:
         Whether people that no joined person can have told are accepted.
     """
 
-    number: int
     joined: dict[str, int | None] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     results: dict[str, float] = field(default_factory=dict)
@@ -258,7 +241,7 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
     """
     longest = 2 * max(len(_SEPARATOR.findall(name)) for name in names.labels) + 1
     found: dict[tuple[str, str], None] = {}
-    for line in text.splitlines():
+    for line in text.replace("\t", "\n").splitlines():
         parts, at = _SEPARATOR.split(line), 0
         while at < len(parts):
             for end in range(min(at + longest, len(parts)), at, -2):
@@ -267,25 +250,21 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
                     break
             found[name, step] = None
             at = end + 1
-    return [(name, step) for name, step in found if name in names or name.casefold() not in {*NO_NAMES, ""}]
+    found.pop(("", ""), None)
+    return [(name, step) for name, step in found if name in names or name.casefold() not in NO_NAMES]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:
     """Return the name and the step in a text."""
-    whole = clean(text)
-    if whole in names:
-        return whole, ""
-    name, equals, step = DATE.sub("", whole).rpartition("=")
-    return (name.strip(), step.strip()) if equals else (step.strip(), "")
+    for plain in (clean(text), clean(DATE.sub("", text))):
+        if plain in names:
+            return plain, ""
+    name, equals, step = plain.rpartition("=")
+    return (name.strip(), step.strip()) if equals else (plain, "")
 
 
 def report_of(
-    of: Round,
-    names: Names,
-    entries: Iterable[tuple[str, str]],
-    *,
-    unknown: Iterable[str] = (),
-    asked: Iterable[str] | None = None,
+    names: Names, entries: Iterable[tuple[str, str]], *, asked: Iterable[str], unknown: Iterable[str]
 ) -> Report:
     """Return the report of a round in a network, with the joined people and their steps.
 
@@ -294,13 +273,16 @@ def report_of(
     ValueError
         If names or steps are wrong; the message has a line for each of them.
     """
-    report, wrong = Report(of.number), list[str]()
+    report, wrong = Report(), list[str]()
     report.unknown = noted(wrong, names.find_all, unknown) or []
-    if asked is not None:
-        report.asked = noted(wrong, names.find_all, asked) or []
+    report.asked = there = noted(wrong, names.find_all, asked) or []
+    steps: dict[str, dict[str, None]] = {}
     for text, step in entries:
-        noted(wrong, _add_person, report, of.names if asked is None else report.asked, names, text, step)
-    both = [name for name in report.unknown if name in report.joined or name in (report.asked or of.names)]
+        if (name := noted(wrong, names.find, text)) is not None:
+            steps.setdefault(name, {}).update({step: None} if step else {})
+    for name, texts in steps.items():
+        report.joined[name] = noted(wrong, _step, name, [*texts], name in there)
+    both = [name for name in report.unknown if name in report.joined or name in there]
     if both:
         wrong.append(f"{shown(both[0])} cannot be both asked or joined, and unknown")
     if wrong:
@@ -308,19 +290,18 @@ def report_of(
     return report
 
 
-def _add_person(report: Report, asked: Sequence[str], names: Names, text: str, step: str) -> None:
-    name = names.find(text)
-    former, found = report.joined.get(name), None
-    if step:
-        if not step.isdecimal() or len(step) > 9:
-            raise ValueError(f"the step of {shown(name)} must be a whole number, got {shown(short(step))}")
-        found = int(step)
-        if (found == 0) != (name in asked):
-            why, wanted = ("was asked", "0 or empty") if found else ("was not asked", "1 or more")
-            raise ValueError(f"{shown(name)} {why}, so the step must be {wanted}, got {step}")
-        if former and former != found:
-            raise ValueError(f"{shown(name)} must have one step in a round, got {former} and {found}")
-    report.joined[name] = 0 if name in asked else former if found is None else found
+def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
+    """Return the step of a person from all texts about it, or None without a text."""
+    if not texts:
+        return 0 if is_asked else None
+    text = texts[0]
+    is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
+    if not is_right:
+        wanted = "the whole number 0, because this person was asked"
+        wanted = wanted if is_asked else "one whole number, 1 or more"
+        given = " and ".join(map(short, texts))
+        raise ValueError(f"the step of {shown(name)} must be {wanted}, got {given}")
+    return int(text)
 
 
 def results_of(of: Round, texts: Sequence[str], largest: float) -> Report:
@@ -333,7 +314,7 @@ def results_of(of: Round, texts: Sequence[str], largest: float) -> Report:
     ValueError
         If no result is known, or results are wrong; the message has a line for each of them.
     """
-    report, wrong = Report(of.number), list[str]()
+    report, wrong = Report(), list[str]()
     for name, text in zip(of.names, texts, strict=True):
         if text not in ("", "unknown"):
             report.results[name] = noted(wrong, _result, name, text, largest) or 0.0

@@ -15,8 +15,8 @@ from cmab.archive import write_bytes
 
 Row = Mapping[str, Any]
 Form = Literal["plain", "github", "latex_booktabs", "html"]
-# A spreadsheet takes text that begins with one of these for a formula, which may run programs.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Text that begins so is no formula, which may run programs, in any spreadsheet; neither is an empty text.
+_PLAIN = re.compile(r"[\w!\"#$%&()*,./:;<>?\[\\\]^`{|}~]|$")
 # A number with commas before each three digits.
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 #: Columns that hold p-values.
@@ -152,8 +152,8 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row], names: Sequence
     # Make the whole text first: a full disk must not leave half a table.
     lines = io.StringIO(newline="")
     writer = csv.writer(lines)
-    writer.writerow(map(_inert, names))
-    writer.writerows([_inert(row.get(name, "")) for name in names] for row in rows)
+    writer.writerow(map(inert, names))
+    writer.writerows([inert(row.get(name, "")) for name in names] for row in rows)
     write_bytes(Path(path), lines.getvalue().encode("utf-8"))
 
 
@@ -167,5 +167,6 @@ def _is_text(rows: Sequence[Row], name: str) -> bool:
     return all(isinstance(row.get(name), str | None) for row in rows)
 
 
-def _inert(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def inert(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: other first characters get an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and not _PLAIN.match(value) else value

@@ -46,7 +46,7 @@ def played(shape, kind, seed):
             reach = nx.DiGraph(zip(graph.tails[live].tolist(), graph.heads[live].tolist(), strict=True))
             for node in list(joined):
                 joined |= nx.descendants(reach, node) if node in reach else set()
-            folder.tell(Report(of.number, joined={graph.label(node): None for node in joined}))
+            folder.tell(of, Report(joined={graph.label(node): None for node in joined}))
             if week in WEEKS:
                 told = views.next_round(opened)
                 choice = [graph.node_numbers[name] for name in told["names"]]

@@ -75,7 +75,7 @@ def test_commands_in_the_pages_are_commands():
         for line in lines
         if re.match(r"(\$ )?cmab ", line)
     ]
-    assert len(commands) >= 8
+    assert len(commands) >= 5
     for arguments in commands:
         parsed = cli._parser(arguments).parse_args(arguments)
         assert callable(parsed.run), arguments

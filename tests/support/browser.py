@@ -60,7 +60,6 @@ class Served:
         self.process = subprocess.Popen(
             self.words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self.process.stdout.readline()  # the page is being prepared
         first = self.process.stdout.readline()
         if not first.startswith("The page is at "):
             self.process.kill()

@@ -17,34 +17,29 @@ Gus,Ann
 "Meyer, Zoé",Emil
 """
 HOST = "127.0.0.1:8765"
+KEY = "key-of-the-page"
 
 
 class Page:
     """A browser without JavaScript: it follows addresses and sends the forms of a page."""
 
-    def __init__(self, folder, users=None, **settings):
+    def __init__(self, folder, **settings):
         pytest.importorskip("starlette.testclient", reason="cmab[serve] and httpx serve the page")
-        pytest.importorskip("argon2")
         from starlette.testclient import TestClient
 
-        from cmab.campaign.page.access import Access
         from cmab.campaign.page.store import Store
         from cmab.campaign.page.web import application
 
         self.store = Store(folder)
-        self.access = Access(users, owner="owner", port=8765)
-        self.app = application(self.store, self.access, hosts={HOST}, **settings)
+        self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"], **settings)
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
         )
         self.client.headers["Origin"] = f"http://{HOST}"  # browsers send it with each form
 
     def enter(self):
-        assert self.client.get(f"/?token={self.access.token}").status_code == 200
+        assert self.client.get(f"/?key={KEY}").status_code == 303
         return self
-
-    def log_in(self, user, password):
-        return self.client.post("/login", data={"user": user, "password": password})
 
     def get(self, address, status=200):
         answer = self.client.get(address)

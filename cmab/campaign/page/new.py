@@ -50,7 +50,6 @@ def _form(context: Context, draft: Draft | None) -> Response:
 
 def create(context: Context) -> Response:
     """Show how the file was read, with all errors of the form, or make the campaign."""
-    assert context.session is not None
     with context.session.lock:  # a second click waits for the first one
         if (answer := context.again()) is not None:
             return answer
@@ -109,7 +108,6 @@ def draft_of(context: Context) -> Draft:
 
 def _upload(context: Context, name: str) -> File | None:
     """Return the uploaded file of a form, or the one of the same form that was uploaded before."""
-    assert context.session is not None
     once = context.form.get("once", "")
     if name in context.files:
         context.session.upload = once, context.files[name]

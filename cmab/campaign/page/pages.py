@@ -22,7 +22,6 @@ from cmab.campaign.progress import (
     outcome_in_words,
     tables_of,
     when,
-    words_of,
 )
 from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of
 
@@ -113,7 +112,7 @@ def choose(context: Context, opened: Opened) -> Sequence[str]:
 def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
-    new = opened.folder.leave_out(old.number, name)
+    new = opened.folder.leave_out(old, name)
     found = ", ".join(str(each) for each in new.names if each not in old.names)
     return (
         f"/c/{opened.slug}",
@@ -123,7 +122,7 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Cancel a round that waits for its report, or leave out a report."""
-    opened.folder.cancel(of.number)
+    opened.folder.cancel(of)
     if of.state == "waiting":
         return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
     told = f"Round {of.number} was left out: nothing is learned from it."
@@ -132,8 +131,10 @@ def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report, correction or cancellation."""
-    event = opened.folder.undo()
-    return f"/c/{opened.slug}/history", f"Round {event['round']} is no longer {words_of(event)}."
+    last = last_action(history_of(opened.folder))
+    opened.folder.campaign.undo()
+    told = f"Round {last['round']} is no longer {last['event']}." if last else ""
+    return f"/c/{opened.slug}/history", told
 
 
 # Reports
@@ -168,7 +169,7 @@ def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str]
 
 def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Store a report or a correction."""
-    opened.folder.tell(_report_of(context, opened, of))
+    opened.folder.tell(of, _report_of(context, opened, of))
     done = "corrected" if of.state == "reported" else "stored"
     place = f"/c/{opened.slug}"
     told = f"The report of round {of.number} was {done}."
@@ -186,7 +187,7 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     entries += entries_in(context.text("others"), names)
     unknown = _names(context, opened, "unknown")
     asked = [*context.form.getlist("came"), *_names(context, opened, "instead")]
-    told = report_of(of, names, entries, unknown=unknown, asked=asked)
+    told = report_of(names, entries, asked=asked, unknown=unknown)
     told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:
@@ -265,41 +266,9 @@ def delete(context: Context, opened: Opened) -> Sequence[str]:
     return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 
-# Login
-
-
-def login_form(context: Context) -> Response:
-    """Show the form of the login."""
-    return context.page("login.html", title="Log in")
-
-
-def login(context: Context) -> Response:
-    """Begin a session of a user."""
-    try:
-        user, password = context.text("user")[:64], context.form.get("password", "")
-        key = context.access.log_in(user, password, context.request)
-    except Refusal as refusal:
-        context.message = refusal.message
-        return context.page("login.html", refusal.status, title="Log in")
-    response = context.go("/")
-    context.access.give(response, key)
-    return response
-
-
-def logout(context: Context) -> Response:
-    """End the session."""
-    context.access.sessions.pop(context.access.key_of(context.request), None)
-    response = context.go("/login" if context.access.users is not None else "/")
-    response.delete_cookie(context.access.cookie)
-    return response
-
-
 _ROUND = "/c/{slug}/rounds/{number:int}"
 ROUTES = [
     shown("/", home),
-    shown("/login", login_form),
-    shown("/login", login, "POST"),
-    shown("/logout", logout, "POST"),
     shown("/c/{slug}", current),
     shown("/c/{slug}/state", state),
     shown("/c/{slug}/history", history),

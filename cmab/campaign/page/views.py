@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import expit, logit
 from cmab.campaign.files import value_of
 from cmab.campaign.page.picture import Picture, picture_of
 from cmab.campaign.page.store import Opened
-from cmab.campaign.progress import bound_of, by_name, different_people, is_counted, reasons_of
+from cmab.campaign.progress import bound_of, by_name, different_people, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
 #: Another choice counts as better if it brings this share more.
@@ -86,9 +87,8 @@ def state_of(opened: Opened) -> dict[str, Any]:
     def compute() -> dict[str, Any]:
         rounds = opened.rounds
         reported = [of for of in rounds if of.state == "reported"]
-        known = [of for of in reported if is_counted(of, is_network=opened.folder.is_network)]
+        known = [of for of in reported if not math.isnan(of.count)]
         total = float(sum(of.count for of in known))
-        following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
@@ -99,8 +99,8 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "total": total if known else None,
             "people": by_name(opened.folder, 100),
             "chart": known[-30:],
-            "bound": bound.exact_gap if bound is not None else None,
-            "next": following,
+            "bound": bound_of(opened.folder) if reported else None,
+            "next": next_round(opened),
             "margin": 100 * MARGIN,
         }
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -15,13 +17,14 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cmab.campaign.page.access import STATIC, Access, Guard, Refusal, WebSession
+from cmab.campaign.page.access import STATIC, Guard, Refusal
 from cmab.campaign.page.store import Store, file_name
-from cmab.campaign.reports import UnreachableError, round_of
+from cmab.campaign.reports import UnreachableError
 from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
@@ -52,8 +55,21 @@ class File(NamedTuple):
     data: bytes
 
 
+@dataclass
+class Session:
+    """What the page keeps between the requests of its owner."""
+
+    #: The sentence about the last action, which the next page shows once, and a link with its words.
+    told: tuple[str, ...] = ()
+    #: The answers to the last forms, by a hash of the form, so that a double click has one effect.
+    done: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    #: The form of a new campaign that is not made yet, and its file.
+    upload: tuple[str, File] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class Context:
-    """A request with its session (None only before the login), its form, and the campaigns.
+    """A request with its form, the session of the page, and the campaigns.
 
     `form` has the fields of the form, and `files` the uploaded files. `message` is the sentence of an error
     of the form, which the page shows.
@@ -61,9 +77,8 @@ class Context:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.session: WebSession | None = request.state.session
+        self.session: Session = request.app.state.session
         self.store: Store = request.app.state.store
-        self.access: Access = request.app.state.access
         self.form: ImmutableMultiDict[str, str] = ImmutableMultiDict()
         self.files: dict[str, File] = {}
         self.message = ""
@@ -85,16 +100,10 @@ class Context:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page; with a message, the status is that of a form that is not valid."""
-        session, told = self.session, tuple[str, ...]()
-        status = 400 if self.message and status == 200 else status
-        if session is not None and status == 200:
-            told, session.told = session.told, ()
-        common: dict[str, Any] = {
-            "session": session,
-            "has_users": self.access.users is not None,
-            "done": told,
-        }
-        common |= {"form": self.form, "message": self.message}
+        status, told = 400 if self.message and status == 200 else status, tuple[str, ...]()
+        if status == 200:
+            told, self.session.told = self.session.told, ()
+        common = {"form": self.form, "message": self.message, "done": told}
         return HTMLResponse(TEMPLATES.get_template(template).render(common | values), status)
 
     def go(self, address: str, *told: str) -> Response:
@@ -102,7 +111,7 @@ class Context:
 
         The next page shows the sentence `told`, with the address and the words of a link after it.
         """
-        if self.session is not None and told:
+        if told:
             self.session.told = told
             self.session.done[self.digest] = (address, told)
             while len(self.session.done) > _MOST_DONE:
@@ -117,10 +126,8 @@ class Context:
 
     def again(self) -> Response | None:
         """Return the former answer to the same form, if it was sent before: a click was a double click."""
-        if self.session is None or self.digest not in self.session.done:
-            return None
-        address, told = self.session.done[self.digest]
-        return self.go(address, *told)
+        address, told = self.session.done.get(self.digest, ("", ()))
+        return self.go(address, *told) if told else None
 
     @contextmanager
     def named(self) -> Iterator[list[Any]]:
@@ -130,7 +137,12 @@ class Context:
             yield []
             return
         with self.store.held(parts["slug"]) as opened:
-            yield [opened, round_of(opened.rounds, parts["number"])] if "number" in parts else [opened]
+            if "number" not in parts:
+                yield [opened]
+            elif 1 <= parts["number"] <= len(opened.rounds):
+                yield [opened, opened.rounds[parts["number"] - 1]]
+            else:
+                raise Refusal(404, "There is no such round.")
 
 
 Handler = Callable[..., Any]
@@ -205,9 +217,12 @@ def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
 
 
 def application(
-    store: Store, access: Access, *, hosts: Collection[str], most_bytes: int = MOST_BYTES
-) -> Guard:
-    """Return the application, which accepts requests to `hosts`, such as ``localhost:8765``."""
+    store: Store, key: str, *, port: int, hosts: Sequence[str], most_bytes: int = MOST_BYTES
+) -> TrustedHostMiddleware:
+    """Return the application, which accepts requests with the key to the names `hosts` of this computer.
+
+    Other names are refused, so that a foreign one that leads here (DNS rebinding) reaches nothing.
+    """
     from cmab.campaign.page.new import ROUTES as OF_NEW
     from cmab.campaign.page.pages import ROUTES
 
@@ -224,8 +239,8 @@ def application(
     static = [Route(path, _static) for path in STATIC]
     app = Starlette(routes=[*static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
     app.router.redirect_slashes = False
-    app.state.store, app.state.access, app.state.most_bytes = store, access, most_bytes
-    return Guard(app, access, hosts, most_bytes)
+    app.state.store, app.state.session, app.state.most_bytes = store, Session(), most_bytes
+    return TrustedHostMiddleware(Guard(app, key, port, most_bytes), hosts, www_redirect=False)
 
 
 async def _static(request: Request) -> Response:

@@ -41,9 +41,9 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     ):
         with pytest.raises(ValueError, match="\n".join(whys).replace("\n", ".*\n.*")):
             results_of(of, texts, 1.0)
-    assert folder.tell(results_of(of, ["0,5", ""], 1.0)).results == {of.names[0]: 0.5}
+    assert folder.tell(of, results_of(of, ["0,5", ""], 1.0)).results == {of.names[0]: 0.5}
     of = folder.ask()
-    assert folder.tell(results_of(of, ["yes", "no"], 1.0)).results == dict(
+    assert folder.tell(of, results_of(of, ["yes", "no"], 1.0)).results == dict(
         zip(of.names, (1.0, 0.0), strict=True)
     )
     assert of.names[0] not in folder.ask([of.names[0]]).names
@@ -75,12 +75,12 @@ def test_who_can_be_reached(joined, unknown, lost):
 def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_table(tmp_path):
     options = Options(title="Spring", network="friends.csv", directed=False, k=1, seed=0)
     folder = create_folder(tmp_path / "spring", options, {"friends.csv": FRIENDS.encode()})
-    folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
+    of = folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
     with pytest.raises(UnreachableError, match="leads from the people asked to Emil"):
-        folder.tell(Report(1, joined={"Bob": 1, "Emil": None}))
-    folder.tell(Report(1, joined={"Bob": 1, "Emil": None}, alone=True))
-    folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
-    folder.tell(Report(2, joined={"Dora": None}, unknown=["Bob", "Carl"]))
+        folder.tell(of, Report(joined={"Bob": 1, "Emil": None}))
+    folder.tell(of, Report(joined={"Bob": 1, "Emil": None}, alone=True))
+    of = folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
+    folder.tell(of, Report(joined={"Dora": None}, unknown=["Bob", "Carl"]))
     text = exported(folder, "rounds").decode("utf-8-sig")
     first, second = csv.DictReader(io.StringIO(text))
     assert (first["joined"], first["names_joined"]) == ("3.0", "Bob (step 1); Emil")
@@ -92,6 +92,12 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     folder.change(title="Summer", ties=(("Ann", "Neu"),))
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
+    folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
+    with pytest.raises(ValueError, match="Neu was chosen or reported"):
+        folder.change(ties=())
+    with pytest.raises(ValueError, match="must be a new or an empty folder"):
+        create_folder(folder.path, options, {})
+    assert CampaignFolder(folder.path).rounds() == folder.rounds()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +127,7 @@ def test_different_people_are_counted_once():
     [
         ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
         ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
-        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
     ],

@@ -28,4 +28,3 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   });
   form.addEventListener("submit", () => sessionStorage.setItem("sent", key));
 }
-document.querySelector("form[action='/logout']")?.addEventListener("submit", () => sessionStorage.clear());

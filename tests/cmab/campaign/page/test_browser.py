@@ -25,7 +25,7 @@ def browser(tmp_path_factory):
 def served(browser, tmp_path_factory):
     with Served(tmp_path_factory.mktemp("campaigns")) as served:
         browser.get(served.address)
-        wait(lambda: "token" not in browser.current_url)
+        wait(lambda: "key" not in browser.current_url)
         assert browser.current_url == f"{served.base}/"
         yield served
 
