@@ -22,7 +22,6 @@ from instances.networks.sheets import (
     bare_of,
     cut,
     has_text,
-    is_id,
     is_number,
     is_title,
     no_names_told,
@@ -270,10 +269,12 @@ def _doubts(ends: Sequence[tuple[str, str]]) -> list[str]:
 def _size_of(rows: Sequence[Row]) -> int | None:
     """Return the number of nodes, if the first line has it and the number of lines below it."""
     fields = rows[0].fields
-    if len(rows) < 2 or len(fields) != 2 or fields[1] != str(len(rows) - 1) or not is_id(fields[0]):
+    if len(rows) < 2 or len(fields) != 2 or fields[1] != str(len(rows) - 1) or not is_number(fields[0]):
         return None
     below, size = [cell for row in rows[1:] for cell in row.fields[:2]], int(fields[0])
-    return size if size <= _MOST_NODES and all(is_id(cell) and int(cell) < size for cell in below) else None
+    return (
+        size if size <= _MOST_NODES and all(is_number(cell) and int(cell) < size for cell in below) else None
+    )
 
 
 # Directions

@@ -77,7 +77,7 @@ def written(file: Path, data: bytes, text: str, form: str) -> EdgeTable:
             del columns["weight"]
     return EdgeTable(
         file=file,
-        form=form,
+        form=f"in the format {form}",
         ends=[(names[u], names[v]) for u, v, _ in found.edges],
         places=[f"edge {names[u]} - {names[v]}" for u, v, _ in found.edges],
         columns=columns,

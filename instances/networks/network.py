@@ -163,7 +163,7 @@ def read_network(
     column, kind = (None, "") if ties_only else _column_of(table, probability_column, weight_column)
     numbers, is_chance = (None, True) if column is None else _numbers_in(table, column, kind)
     one_way, way = _directions(table, ends, directed)
-    told = [f"{file.name} is {_with_article(table.form)}", *table.notes, way]
+    told = [f"{file.name} is {table.form}", *table.notes, way]
     told += _shape_told(table, n_nodes)
     proper = ends[:, 0] != ends[:, 1]
     if not proper.all():
@@ -210,7 +210,7 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
     form = form_of(file, text)
     if (header is not None or asked != (None, None)) and form is not None:
         raise ValueError(
-            f"options of columns have no effect on {file}, which is {_with_article(form)}; leave them out"
+            f"options of columns have no effect on {file}, which is in the format {form}; leave them out"
         )
     if form is None:
         table = delimited(file, text, header, asked, delimiter)
@@ -309,10 +309,6 @@ def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
         return told
     names = dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)])
     return told + alike_in_words(names)
-
-
-def _with_article(form: str) -> str:
-    return f"an {form}" if form == "adjacency list" else form
 
 
 def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:

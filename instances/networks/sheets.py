@@ -95,12 +95,7 @@ def number_of(value: object) -> float:
 
 def is_number(text: str) -> bool:
     """Return whether a text is an integer without leading zeros: 01 and 1 are different names."""
-    return is_id(text) and str(int(text)) == text
-
-
-def is_id(text: str) -> bool:
-    """Return whether a text is a number of few digits."""
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and str(int(text)) == text
 
 
 class Row(NamedTuple):
@@ -291,13 +286,11 @@ def _lines(file: Path, text: str, delimiter: str) -> tuple[list[Row], int]:
     width = max(Counter(len(row.fields) for row in rows if not row.mark).most_common(1), default=(2, 0))[0]
     kept: list[Row] = []
     for row in rows:
-        is_name = len(row.mark) == 2 and row.mark[1] not in " \t#%"
         if delimiter == _WHOLE:
-            is_name = is_name and " " not in row.fields[0]
+            is_name = " " not in row.fields[0]
         else:
-            is_name = is_name and len(row.fields) == width > 1
-            is_name = is_name and (bool(kept) or row.fields[1][:1] == row.mark[0])
-        if not row.mark or is_name:
+            is_name = len(row.fields) == width > 1 and (bool(kept) or row.fields[1][:1] == row.mark[:1])
+        if not row.mark or (is_name and row.mark[1:] not in ("", " ", "\t", "#", "%")):
             kept.append(row)
     return kept, len(rows) - len(kept)
 

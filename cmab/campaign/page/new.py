@@ -128,9 +128,9 @@ def _read(draft: Draft) -> None:
             draft.problem = problem_of(Path(place), options)
             draft.preview = draft.problem.preview
         except ValueError as error:
-            if options.is_network:
+            if options.network:
                 draft.preview = first_rows(Path(place) / name, options.header)
-            named = f"the file {name}" if options.is_network else "the list"
+            named = f"the file {name}" if options.network else "the list"
             lines = [x.replace(name, named, 1) if x.startswith(name) else x for x in str(error).splitlines()]
             raise ValueError("\n".join(lines)) from None
 

@@ -437,9 +437,9 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     for words in (
         "5 people, 3 ties",
         "<li>The file friends.csv is a list of ties separated by commas",
-        'Timestamp<br><span class="badge">not used',
-        'Your name<br><span class="badge">person',
-        'hours<br><span class="badge">not used',
+        'Timestamp<br>not used',
+        'Your name<br><span class="badge known">person',
+        'hours<br>not used',
         '<option value="" selected>found from the file: Your name</option>',
         "<td>Ann Lee</td><td>Bob</td><td>3</td>",
         "Left out above the header: Survey 2024",
@@ -452,7 +452,7 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     # Other columns are shown first, also if the button to create is pressed.
     changed = data | {"to_column": "hours", "step": "create"}
     answer = page.client.post("/new", data=changed)
-    assert answer.status_code == 200 and 'hours<br><span class="badge">person' in answer.text
+    assert answer.status_code == 200 and 'hours<br><span class="badge known">person' in answer.text
     answer = page.client.post("/new", data=data | {"step": "create"})
     assert answer.headers["location"] == "/c/shown"
     with page.store.held("shown") as opened:
