@@ -437,9 +437,9 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     for words in (
         "5 people, 3 ties",
         "<li>The file friends.csv is a list of ties separated by commas",
-        'Timestamp<br>not used',
+        "Timestamp<br>not used",
         'Your name<br><span class="badge known">person',
-        'hours<br>not used',
+        "hours<br>not used",
         '<option value="" selected>found from the file: Your name</option>',
         "<td>Ann Lee</td><td>Bob</td><td>3</td>",
         "Left out above the header: Survey 2024",
