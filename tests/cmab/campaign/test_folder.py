@@ -7,7 +7,7 @@ import pytest
 
 from cmab.campaign.files import Names, Options, alike_in_words, names_in
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.progress import different_people, exported
+from cmab.campaign.progress import different_people, exported, reasons_of
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
 from oracles import DirectedGraph
 
@@ -158,3 +158,14 @@ def test_different_people_are_counted_once():
 def test_entries_as_people_type_them(text, entries):
     names = Names(["Ann", "Bob", "Dora", "Meyer, Zoé", "=1+1", "x=1"])
     assert " ".join("|".join(entry) for entry in entries_in(text, names)) == entries
+
+
+def test_a_round_of_new_people_only_has_reasons_after_all_others_joined(tmp_path):
+    options = Options(title="New", network="friends.csv", directed=False, k=2, seed=0)
+    folder = create_folder(tmp_path / "new", options, {"friends.csv": FRIENDS.encode()})
+    first, second = folder.ask(), folder.ask(is_new_only=True)
+    others = {*folder.problem.names.labels} - {*first.names, *second.names}
+    folder.tell(first, Report(joined=dict.fromkeys(others), alone=True))
+    assert [row["name"] for row in reasons_of(folder, second)] == [*second.names]
+    with pytest.raises(ValueError, match="left out or are not new"):
+        folder.ask(is_new_only=True)
