@@ -6,10 +6,11 @@ import copy
 import itertools
 import json
 import logging
+import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -125,10 +126,10 @@ class Campaign:
         The seed of a new campaign. An existing campaign has its own, so that `rng` has no effect on it.
     support : tuple of float, optional
         The interval that outcomes must lie in, as in `Session`. It is stored with the campaign.
-    expires : datetime.timedelta or int, optional
-        The age at which a ticket without a report is cancelled: a time, or a number of tickets that were
-        issued after it. It is stored with the campaign. Each ask first cancels the tickets that have reached
-        this age. A later report of such a ticket is still accepted. If omitted, the stored age applies.
+    expires : datetime.timedelta, optional
+        The age at which a ticket without a report is cancelled. It is stored with the campaign. Each ask
+        first cancels the tickets that have reached this age. A later report of such a ticket is still
+        accepted. If omitted, the stored age applies.
     accept_changes : bool
         If False, raise ``ValueError`` and list the changes if the arms or the parameters of the learner
         differ from those in the store. If True, accept these changes, and compute the state from the events
@@ -183,7 +184,7 @@ class Campaign:
         *,
         rng: Seed = None,
         support: tuple[float, float] | None = None,
-        expires: timedelta | int | None = None,
+        expires: timedelta | None = None,
         accept_changes: bool = False,
         propensity_draws: int = 0,
         author: str | None = None,
@@ -191,24 +192,23 @@ class Campaign:
     ) -> None:
         check_flag("accept_changes", accept_changes)
         self._draws = integer("propensity_draws", propensity_draws, 0)
-        self._author = _checked_author(author)
-        limit, declared = _age_body(expires), interval_of(support)
+        self._author = None if author is None else _checked_text("author", author)
+        limit = None if expires is None else real("expires", expires.total_seconds(), 0.0)
+        declared = interval_of(support)
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
         if isinstance(learner, Explorer):
             raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
         store = Store(where, real("timeout", timeout, 0.0))
-        is_there = store.exists()
-        stored = declared
-        for first in store.find(number=1) if is_there else ():
-            stored = interval_of(first.body["support"])
-        if is_there and declared is not None and stored != declared:
+        first = store.first()
+        stored = declared if first is None else interval_of(first.body["support"])
+        if declared not in (None, stored):
             raise ValueError(f"support must be that of {store.where}, {stored}, got {support}")
         self.policy: Policy[Any] = learner_for(learner, stored)
         self.support = support_of(self.policy, stored)
         self._replica = Replica(store, self.policy, accept_changes)
-        if not is_there:
+        if first is None:
             beginning = {
                 "format": FORMAT,
                 "token": secrets.token_hex(8),
@@ -302,7 +302,7 @@ class Campaign:
             database. ``error``: the last error of the policy in this process, such as a fit that failed.
         """
         replica, now = self._replica, time.time()
-        replay, snapshots = replica.current(), replica.store.snapshots()
+        replay = replica.current()
         oldest = min((event.at for event in replay.pending.values()), default=None)
         return {
             "store": replica.store.where,
@@ -312,7 +312,7 @@ class Campaign:
             "pending": len(replay.pending),
             "oldest_pending": None if oldest is None else now - oldest,
             "last_told": None if replay.last_told is None else now - replay.last_told,
-            "since_snapshot": replay.number - (snapshots[0] if snapshots else 0),
+            "since_snapshot": replay.number - replica.store.snapshot()[0],
             "overtaken": replica.store.overtaken,
             "repeated": replica.store.repeated,
             "error": replica.error,
@@ -733,31 +733,25 @@ class Campaign:
         replica = self._replica
         with replica.acting():
             known = replica.replay.number
-            events = self._undoable(0, known)
-            undone = {event.body["line"] for event in events if event.kind == "undo"}
-            standing = [event for event in events if event.kind != "undo" and event.number not in undone]
-            if not standing:
-                raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
-            target = standing[-1]
             while True:
-                events = [self._event("undo", target.ticket, {"line": target.number})]
+                events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
+                events = [event for event in events if not event.body.keys() & {"expired", "withdrawn"}]
+                if events and events[-1].number > known:
+                    replica.catch_up()
+                    raise NewerEventsError(
+                        "undo must take back an event that this campaign has read, got newer events of"
+                        " another process; look at the last event of history(), and call undo() again"
+                    )
+                undone = {event.body["line"] for event in events if event.kind == "undo"}
+                standing = [event for event in events if event.kind != "undo" and event.number not in undone]
+                if not standing:
+                    raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
+                target = standing[-1]
+                more = [self._event("undo", target.ticket, {"line": target.number})]
                 if (new := target.body.get("replaced_by")) in replica.replay.pending:
-                    events.append(self._event("cancel", new, {"withdrawn": True}))
-                if replica.write(events):
+                    more.append(self._event("cancel", new, {"withdrawn": True}))
+                if replica.write(more):
                     return row_of(target, replica.of.labels, True)
-                self._undoable(known, known)
-
-    def _undoable(self, after: int, known: int) -> list[Event]:
-        """Return the events after a number that count for `undo`; raise an error if some are unknown."""
-        found = list(self._replica.store.read(after, kinds=_UNDONE_BY_UNDO))
-        found = [event for event in found if not event.body.keys() & {"expired", "withdrawn"}]
-        if found and found[-1].number > known:
-            self._replica.catch_up()
-            raise NewerEventsError(
-                "undo must take back an event that this campaign has read, got newer events of another"
-                " process; look at the last event of history(), and call undo() again"
-            )
-        return found
 
     def note(self, text: str) -> None:
         """Add an event with a text for the readers of `history`; the policy learns nothing from it."""
@@ -895,7 +889,7 @@ class Campaign:
 
     def _stored(self, kind: str, key: str | None, ticket: Any = None) -> Event | None:
         """Return the stored event with a key, or None; raise an error if the key is of another call."""
-        same = () if key is None else self._replica.store.find(key=_checked_key(key))
+        same = () if key is None else self._replica.store.find(key=_checked_text("key", key))
         found = next(iter(same), None)
         if found and (found.kind != kind or (ticket is not None and found.ticket != _number_of(ticket))):
             raise UsedKeyError(
@@ -941,35 +935,17 @@ def _number_of(ticket: Any) -> int:
     return ticket.number if isinstance(ticket, Request | Ticket) else integer("ticket", ticket)
 
 
-def _checked_author(author: Any) -> str | None:
-    is_text = isinstance(author, str) and 0 < len(author) <= 200 and author.isprintable()
-    if author is not None and not is_text:
-        raise ValueError(f"author must be a printable string of 1 to 200 characters, got {shown(author)}")
-    return author  # type: ignore[no-any-return]
+def _checked_text(name: str, text: Any) -> str:
+    if not isinstance(text, str) or not 0 < len(text) <= 200 or "\0" in text:
+        raise ValueError(f"{name} must be a string of 1 to 200 characters without NUL, got {shown(text)}")
+    return text
 
 
-def _checked_key(key: Any) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= 200 or "\0" in key:
-        raise ValueError(f"key must be a string of 1 to 200 characters without NUL, got {shown(key)}")
-    return key
-
-
-def _age_body(age: timedelta | int | None) -> Any:
-    """Return a valid age for an event: a number of rounds, the seconds of a time, or None."""
-    if isinstance(age, timedelta):
-        return {"seconds": real("expires", age.total_seconds(), 0.0)}
-    return None if age is None else integer("expires", age, 0)
-
-
-def _expired(replay: Replay) -> Sequence[int]:
+def _expired(replay: Replay) -> list[int]:
     """Return the pending tickets that are at least as old as tickets may be, the oldest first."""
     limit = replay.of.last["expires"]
-    if limit is None:
-        return ()
-    if isinstance(limit, dict):
-        latest = time.time() - limit["seconds"]
-        return sorted(number for number, event in replay.pending.items() if event.at <= latest)
-    return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
+    latest = -math.inf if limit is None else time.time() - limit
+    return sorted(number for number, event in replay.pending.items() if event.at <= latest)
 
 
 def _plain(value: Any) -> Any:

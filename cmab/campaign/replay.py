@@ -570,7 +570,7 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
     """
     store = Store(where, timeout)
     try:
-        if not store.exists():
+        if store.first() is None:
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
         events = list(store.read())
     finally:

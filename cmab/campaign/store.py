@@ -245,26 +245,25 @@ class Store:
 
     # Reading.
 
-    def exists(self) -> bool:
-        """Return whether the campaign exists, and can be read by this version."""
+    def first(self) -> Event | None:
+        """Return the first event, which this version can read; None if the campaign does not exist."""
         if self.is_sqlite and not (Path(self._target).exists() and Path(self._target).stat().st_size):
-            return False
+            return None
         table = "1 FROM sqlite_master WHERE name = 'cmab_events'"
         if not self.is_sqlite:
             table = "1 WHERE to_regclass('cmab_events') IS NOT NULL"
-        if not self._rows(f"SELECT {table}"):
-            return False
-        for row in self._rows(f"{_FIND} ORDER BY number LIMIT 1", self.name):
-            first = self._event(row)
-            if first.number != 1:
-                raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
-            if first.body.get("format", 0) > FORMAT:
-                raise NewerVersionError(
-                    f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
-                    " newer version; update cmab"
-                )
-            return True
-        return False
+        rows = self._rows(f"SELECT {table}") and self._rows(f"{_FIND} ORDER BY number LIMIT 1", self.name)
+        if not rows:
+            return None
+        first = self._event(rows[0])
+        if first.number != 1:
+            raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
+        if first.body.get("format", 0) > FORMAT:
+            raise NewerVersionError(
+                f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
+                " newer version; update cmab"
+            )
+        return first
 
     def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
         """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
@@ -286,15 +285,10 @@ class Store:
         rows = self._rows(f"{_FIND}{same} ORDER BY number", self.name, *values.values())
         return list(map(self._event, rows))
 
-    def snapshots(self) -> list[int]:
-        """Return the numbers of the events of the stored snapshots, the latest first."""
-        query = "SELECT number FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC"
-        return [number for (number,) in self._rows(query, self.name)]
-
-    def snapshot(self, number: int) -> bytes:
-        """Return the snapshot after an event; it is empty if it was replaced since."""
-        query = "SELECT data FROM cmab_snapshots WHERE campaign = ? AND number = ?"
-        return next((data for (data,) in self._rows(query, self.name, number)), b"")
+    def snapshot(self) -> tuple[int, bytes]:
+        """Return the number of the event of the last snapshot, and its data; 0 and nothing without one."""
+        query = "SELECT number, data FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC LIMIT 1"
+        return next(iter(self._rows(query, self.name)), (0, b""))
 
     # Writing.
 
@@ -387,11 +381,10 @@ class Store:
         return is_kept
 
     def keep_snapshot(self, number: int, data: bytes) -> None:
-        """Store a snapshot, and drop all but this one and the one before."""
-        before = next((one for one in self.snapshots() if one < number), 0)
-        drop = "DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?"
-        insert = "INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)"
-        self.append([], (drop, (self.name, number, before)), (insert, (self.name, number, data)))
+        """Replace the snapshot."""
+        drop = "DELETE FROM cmab_snapshots WHERE campaign = ?"
+        insert = f"INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?) {_UNLESS}"
+        self.append([], (drop, (self.name,)), (insert, (self.name, number, data)))
 
     def _marked(self, statement: str) -> str:
         """Return a statement with the marks of the driver for parameters."""
