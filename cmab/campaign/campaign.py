@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -219,26 +219,20 @@ class Campaign:
             store.create(self._event("campaign", None, self._replica.described | beginning))
         self._replica.open()
         check_budgets(self.policy, self._replica.replay.state)  # before anything is written
-        self._check_learner(accept_changes)
-        if expires is not None and limit != self._replica.of.last["expires"]:
-            self._describe(expires=limit)
+        self._check_learner(accept_changes, limit)
 
-    def _check_learner(self, accept_changes: bool) -> None:
-        """Describe the learner and its names in a new event if they have changed and this is accepted."""
-        of, where, learner = self._replica.of, self._replica.store.where, self._replica.described["learner"]
+    def _check_learner(self, accept_changes: bool, limit: float | None) -> None:
+        """Describe the learner, its names and the age in a new event if they have changed and may change."""
+        of, where, described = self._replica.of, self._replica.store.where, self._replica.described
         kept = of.last["learner"]["class"]
-        if kept != learner["class"]:
-            raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
+        if kept != described["learner"]["class"]:
+            raise ValueError(f"{where} must be a campaign of {described['learner']['class']}, got {kept}")
         found = of.changes()
         if found and not accept_changes:
             raise ChangedLearnerError(where, shown("; ".join(found), 400))
-        if found or not of.line or versions() != of.last["versions"]:
-            self._describe()
-
-    def _describe(self, **more: Any) -> None:
-        """Add an event with the present learner, its names and other options."""
-        of, described = self._replica.of, self._replica.described
-        self._act(lambda: [self._event("changed", None, described | {"expires": of.last["expires"]} | more)])
+        age = of.last["expires"] if limit is None else limit
+        if found or not of.line or (versions(), age) != (of.last["versions"], of.last["expires"]):
+            self._act(lambda: [self._event("changed", None, described | {"expires": age})])
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {self._replica.store.where!r})"
@@ -270,11 +264,9 @@ class Campaign:
         """The number of events, which grows with every action of any process."""
         return self._replica.current().number
 
-    @contextmanager
-    def within(self, timeout: float) -> Iterator[None]:
+    def within(self, timeout: float) -> AbstractContextManager[None]:
         """Let the calls of this thread in a block wait at most this number of seconds for the database."""
-        with self._replica.store.within(real("timeout", timeout, 0.0)):
-            yield
+        return self._replica.store.within(real("timeout", timeout, 0.0))
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -391,7 +383,7 @@ class Campaign:
         """
         target = Path(path)
         if target.suffix == ".csv":
-            read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
+            read_campaign(self.address, timeout=self._replica.store.patience.seconds).to_csv(target)
         elif target.suffix == ".jsonl":
             lines = [json.dumps(_plain(row), ensure_ascii=False) for row in self.history()]
             target.write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -730,28 +722,28 @@ class Campaign:
             If another process has told, cancelled, corrected or undone something since the last call of this
             campaign. Look at the last event of `history` and call `undo` again if that is the event to undo.
         """
-        replica = self._replica
-        with replica.acting():
-            known = replica.replay.number
-            while True:
-                events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
-                events = [event for event in events if not event.body.keys() & {"expired", "withdrawn"}]
-                if events and events[-1].number > known:
-                    replica.catch_up()
-                    raise NewerEventsError(
-                        "undo must take back an event that this campaign has read, got newer events of"
-                        " another process; look at the last event of history(), and call undo() again"
-                    )
-                undone = {event.body["line"] for event in events if event.kind == "undo"}
-                standing = [event for event in events if event.kind != "undo" and event.number not in undone]
-                if not standing:
-                    raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
-                target = standing[-1]
-                more = [self._event("undo", target.ticket, {"line": target.number})]
-                if (new := target.body.get("replaced_by")) in replica.replay.pending:
-                    more.append(self._event("cancel", new, {"withdrawn": True}))
-                if replica.write(more):
-                    return row_of(target, replica.of.labels, True)
+        replica, known, undone = self._replica, self._replica.replay.number, list[Event]()
+
+        def made() -> list[Event]:
+            events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
+            events = [event for event in events if not event.body.keys() & {"expired", "withdrawn"}]
+            if events and events[-1].number > known:
+                raise NewerEventsError(
+                    "undo must take back an event that this campaign has read, got newer events of another"
+                    " process; look at the last event of history(), and call undo() again"
+                )
+            former = {event.body["line"] for event in events if event.kind == "undo"}
+            standing = [event for event in events if event.kind != "undo" and event.number not in former]
+            if not standing:
+                raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
+            undone[:] = [target] = standing[-1:]
+            found = [self._event("undo", target.ticket, {"line": target.number})]
+            if (new := target.body.get("replaced_by")) in replica.replay.pending:
+                found.append(self._event("cancel", new, {"withdrawn": True}))
+            return found
+
+        self._act(made)
+        return row_of(undone[0], replica.of.labels, True)
 
     def note(self, text: str) -> None:
         """Add an event with a text for the readers of `history`; the policy learns nothing from it."""

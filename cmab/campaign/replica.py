@@ -51,26 +51,24 @@ class Replica:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Hold the lock of the actions of this process."""
-        with self.store.within(None):
-            if not self.store.lock.acquire(timeout=max(self.store.left(), 0.001)):
-                raise StoreTimeoutError(
-                    f"{self.store.where}: another call of this process still waits for the store or works"
-                )
-            try:
-                if self.store.breaks != self._breaks:
-                    self.open()
-                yield
-            finally:
-                self.store.lock.release()
+        if not self.store.lock.acquire(timeout=max(self.store.patience.seconds, 0.001)):
+            raise StoreTimeoutError(
+                f"{self.store.where}: another call of this process still waits for the store or works"
+            )
+        try:
+            if self.store.breaks != self._breaks:
+                self.open()
+            yield
+        finally:
+            self.store.lock.release()
 
     def current(self) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
-        with self.store.within(None):
-            if self.store.lock.acquire(blocking=False):
-                try:
-                    self.catch_up()
-                finally:
-                    self.store.lock.release()
+        if self.store.lock.acquire(blocking=False):
+            try:
+                self.catch_up()
+            finally:
+                self.store.lock.release()
         return self.replay
 
     def open(self) -> None:
