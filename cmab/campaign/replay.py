@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
+import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
@@ -87,6 +88,7 @@ class Translation:
         self._bodies: dict[int, Body] = {}
         #: The line of the description with the names of this learner; 0 without one.
         self.line = 0
+        self._own = threading.local()
         self.reserves = type(policy).reserve is not Policy.reserve
 
     # The description of the learner and its names.
@@ -143,9 +145,17 @@ class Translation:
     # Random numbers: each call has its own, which depend on the seed and on the place of the call only.
 
     def generator(self, number: int, salt: int = 0, purpose: int = _CHOOSING) -> np.random.Generator:
-        """Return the generator for a purpose."""
-        key, counter = [self.first["seed"], purpose], [0, 0, salt, number]
-        return np.random.Generator(np.random.Philox(key=key, counter=counter))
+        """Return the generator for a purpose, until the next call in this thread."""
+        # Each thread has one generator, because to set its position takes less time than to make one.
+        if not hasattr(self._own, "generator"):
+            self._own.generator = np.random.Generator(np.random.Philox(key=[self.first["seed"], 0]))
+            self._own.position = self._own.generator.bit_generator.state
+        rng: np.random.Generator = self._own.generator
+        position = self._own.position
+        position["state"]["key"][1] = purpose
+        position["state"]["counter"][2:] = salt, number
+        rng.bit_generator.state = position
+        return rng
 
     # Tickets and contexts.
 
