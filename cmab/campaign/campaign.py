@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,6 @@ from cmab.validation import check_flag, integer, real, shown
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
 log = logging.getLogger("cmab.campaign")
-_NONE = float("nan")
 _UNDONE_BY_UNDO = ("tell", "cancel", "correct", "undo")
 
 
@@ -93,10 +92,7 @@ class Request:
 
     number: int
     names: tuple[Hashable, ...]
-    ticket: Ticket
-
-    def __repr__(self) -> str:
-        return f"Request(number={self.number}, names={self.names!r})"
+    ticket: Ticket = field(repr=False)
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.names)
@@ -585,7 +581,7 @@ class Campaign:
         outcomes: Told | None = None,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
         **seen: Any,
@@ -673,7 +669,7 @@ class Campaign:
         outcomes: Told | None = None,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         **seen: Any,
     ) -> None:
@@ -840,7 +836,7 @@ class Campaign:
         kind: str,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
         **report: Any,

@@ -156,15 +156,15 @@ class Replica:
 
     def _replay(self) -> None:
         """Compute the state of all events, from the last snapshot that corrections leave valid."""
-        found = {event.number: event for event in self.store.read(kinds=("correct", "undo"))}
-        undone = {event.body["line"] for event in found.values() if event.kind == "undo"}
-        corrections = {
-            event.body["line"]: event
-            for event in found.values()
-            if event.kind == "correct" and event.number not in undone
-        }
-        # The number of the first event that each of them changes, also if it takes back a correction.
-        first = {number: found.get(e.body["line"], e).body["line"] for number, e in found.items()}
+        changes = list(self.store.read(kinds=("correct", "undo")))
+        undone = {event.body["line"] for event in changes if event.kind == "undo"}
+        corrections, first = dict[int, Event](), dict[int, int]()
+        for event in changes:
+            line = event.body["line"]
+            # The number of the first event that it changes, also if it takes back a correction.
+            first[event.number] = first.get(line, line)
+            if event.kind == "correct" and event.number not in undone:
+                corrections[line] = event
         replay = self._snapshot(lambda at: all(line > at for n, line in first.items() if n > at))
         begun = replay.number
         for event in self.store.read(begun):
