@@ -89,7 +89,6 @@ def state_of(opened: Opened) -> dict[str, Any]:
         reported = [of for of in rounds if of.state == "reported"]
         known = [of for of in reported if not math.isnan(of.count)]
         total = float(sum(of.count for of in known))
-        following, bound = next_round(opened), bound_of(opened.folder) if reported else None
         return {
             "reported": reported,
             "waiting": [of for of in rounds if of.state == "waiting"],
@@ -100,8 +99,8 @@ def state_of(opened: Opened) -> dict[str, Any]:
             "total": total if known else None,
             "people": by_name(opened.folder, 100),
             "chart": known[-30:],
-            "bound": bound.exact_gap if bound is not None else None,
-            "next": following,
+            "bound": bound_of(opened.folder) if reported else None,
+            "next": next_round(opened),
             "margin": 100 * MARGIN,
         }
 

@@ -5,9 +5,9 @@ import io
 
 import pytest
 
-from cmab.campaign.files import Names, Options, alike_in_words, names_in
+from cmab.campaign.files import Names, Options, alike_in_words
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.progress import different_people, exported
+from cmab.campaign.progress import different_people, exported, reasons_of
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
 from oracles import DirectedGraph
 
@@ -48,7 +48,7 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     )
     assert of.names[0] not in folder.ask([of.names[0]]).names
     again = CampaignFolder(tmp_path / "shop")
-    assert again.options == options and again.rounds() == folder.rounds()
+    assert again.options == options and repr(again.rounds()) == repr(folder.rounds())
     header, *rows = exported(folder, "rounds").decode("utf-8-sig").splitlines()
     assert header.split(",")[5:7] == ['"total"', '"results"'] and len(rows) == 3
 
@@ -92,29 +92,12 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     folder.change(title="Summer", ties=(("Ann", "Neu"),))
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
-        ("Tea, green\nMilk\n", "Tea, green|Milk"),
-        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
-        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
-        ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
-        ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
-        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
-        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "line 4: a second table must not follow"),
-        ("name,cost\nAnn,3\n\nTotal,3\n", "line 4: a second table must not follow"),
-        ("Ann\nAnn\n", "line 2: Ann must be listed once"),
-    ],
-)
-def test_lists_as_people_bring_them(text, names):
-    if ":" in names:
-        with pytest.raises(ValueError, match=names):
-            names_in(text)
-    else:
-        assert "|".join(names_in(text)[0]) == names
+    folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
+    with pytest.raises(ValueError, match="Neu was chosen or reported"):
+        folder.change(ties=())
+    with pytest.raises(ValueError, match="must be a new or an empty folder"):
+        create_folder(folder.path, options, {})
+    assert repr(CampaignFolder(folder.path).rounds()) == repr(folder.rounds())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +127,7 @@ def test_different_people_are_counted_once():
     [
         ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
         ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
-        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
     ],
@@ -152,3 +135,14 @@ def test_different_people_are_counted_once():
 def test_entries_as_people_type_them(text, entries):
     names = Names(["Ann", "Bob", "Dora", "Meyer, Zoé", "=1+1", "x=1"])
     assert " ".join("|".join(entry) for entry in entries_in(text, names)) == entries
+
+
+def test_a_round_of_new_people_only_has_reasons_after_all_others_joined(tmp_path):
+    options = Options(title="New", network="friends.csv", directed=False, k=2, seed=0)
+    folder = create_folder(tmp_path / "new", options, {"friends.csv": FRIENDS.encode()})
+    first, second = folder.ask(), folder.ask(is_new_only=True)
+    others = {*folder.problem.names.labels} - {*first.names, *second.names}
+    folder.tell(first, Report(joined=dict.fromkeys(others), alone=True))
+    assert [row["name"] for row in reasons_of(folder, second)] == [*second.names]
+    with pytest.raises(ValueError, match="left out or are not new"):
+        folder.ask(is_new_only=True)
