@@ -417,6 +417,9 @@ def test_a_workbook(tmp_path, monkeypatch):
     assert [(u, v) for u, v, _ in ties(network)] == [("Ann Lee", "Bob"), ("Bob", "Cy")]
     assert network.preview.rows[0] == ("2024-03-06", "Ann Lee", "Bob")
     assert "only the sheet Sheet1 is read, without more" in said(network)
+    pd.DataFrame().to_excel(file, index=False)
+    with pytest.raises(ValueError, match="must not be empty"):
+        read_network(file)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
         read_network(file)
