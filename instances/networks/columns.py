@@ -303,41 +303,43 @@ def _direction(
 
 
 def _matrix(file: Path, rows: Sequence[Row]) -> EdgeTable | None:
-    """Return the ties of a square matrix with names above and beside it, or of 0 and 1."""
+    """Return the ties of a matrix with names above and beside it, or of 0 and 1.
+
+    A form may have a column for each person, such as "Who? [Ann]", and a row for each person who answered.
+    """
     rows = rows[next((at for at, row in enumerate(rows) if sum(map(bool, row.fields)) > 1), 0) :]
-    first, below = rows[0].fields, rows[1:]
-    if not 3 <= len(rows) <= len(first) + 1:
+    first, below, width = rows[0].fields, rows[1:], len(rows[0].fields)
+    if not 3 <= len(rows) <= width + 1 or any(len(row.fields) != width for row in rows):
         return None
-    is_named = first[1:] == [row.fields[0] for row in below]
-    if is_named:
-        names, below = first[1:], [row._replace(fields=row.fields[1:]) for row in below]
-    elif len(first) == len(below) and not pair_of(first):
-        names = first
-    elif len(first) == len(rows):
-        names, below = [str(at + 1) for at in range(len(rows))], rows
-    else:
-        return None
-    is_plain = all({*row.fields} <= {"0", "1"} and row.cell(at) == "0" for at, row in enumerate(below))
-    values = [[*map(_tie_in, row.fields)] for row in below]
-    if not (is_named or is_plain) or any(
-        len(row) != len(names) or any(map(math.isnan, row)) for row in values
-    ):
+    # The last column of text has the names, if it has not the numbers that are the names above.
+    texts = [at for at in range(width) if any(math.isnan(_tie_in(row.fields[at])) for row in below)]
+    start = 1 if first[1:] == [row.fields[0] for row in below] else max(texts, default=-1) + 1
+    names = [re.sub(r".*\[(.+)\]$", r"\1", title) for title in first[start:]]
+    beside = [row.fields[start - 1] for row in below] if start else names
+    if not start and len(first) == len(rows):
+        names = beside = [str(at + 1) for at in range(width)]
+        below = rows
+    values = [[*map(_tie_in, row.fields[start:])] for row in below]
+    is_plain = {value for row in values for value in row} <= {0.0, 1.0} and not pair_of(first)
+    is_square = len(below) == len(names) and not any(row[at] for at, row in enumerate(values))
+    is_roster = len(names) > 1 and (
+        {*beside} <= {*names} or all(title.endswith("]") for title in first[start:])
+    )
+    if not (is_plain and (is_roster if start else is_square)) and (not start or names != beside):
         return None
     found = [
         (row.line, one, other, value)
-        for one, row, numbers in zip(names, below, values, strict=True)
+        for one, row, numbers in zip(beside, below, values, strict=True)
         for other, value in zip(names, numbers, strict=True)
         if value
     ]
     return EdgeTable(
         file=file,
-        form=f"a matrix of {len(names):,} rows, in which a number other than 0 is a tie",
+        form=f"a matrix of {len(below):,} rows, in which a number other than 0 is a tie",
         ends=[(one, other) for _, one, other, _ in found],
         places=[f"line {line}, column {other}" for line, _, other, _ in found],
-        columns={}
-        if all(value == 1.0 for *_, value in found)
-        else {"weight": [value for *_, value in found]},
-        nodes=[*names],
+        columns={} if is_plain else {"weight": [value for *_, value in found]},
+        nodes=[*dict.fromkeys([*names, *beside])],
     )
 
 
