@@ -13,7 +13,7 @@ from typing import Any
 from starlette.responses import Response
 
 from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
-from cmab.campaign.page.store import check_title, check_unpacked
+from cmab.campaign.page.store import check_unpacked
 from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
@@ -74,7 +74,7 @@ def draft_of(context: Context) -> Draft:
             draft.errors += [shown_error(line, context.store) for line in lines]
             return None
 
-    checked(check_title, draft.options["title"])
+    checked(context.store.check_title, draft.options["title"])
     k = checked(whole, "how many to choose in a round", context.text("k"), 1)
     draft.options["k"] = k or 1
     if context.text("kind") == "list":
