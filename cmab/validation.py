@@ -286,7 +286,7 @@ def check_name(name: object, of: str = "names") -> None:
     plain = name.item() if isinstance(name, np.generic) else name
     if isinstance(plain, str):
         # A pair of surrogates would be read back from a file as one character.
-        good = not any("\ud800" <= letter <= "\udfff" for letter in plain)
+        good = plain.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in plain)
     else:
         good = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
     if not good:

@@ -1,3 +1,3 @@
 from .campaign import Campaign as Campaign
 from .campaign import Request as Request
-from .summary import read_campaign as read_campaign
+from .replay import read_campaign as read_campaign

@@ -30,7 +30,7 @@ from cmab.campaign.posterior import (
     prior_of,
     shares_prior,
 )
-from cmab.campaign.replay import Body, Replay, row_of, rows_of, standing_of, versions
+from cmab.campaign.replay import Body, Replay, read_campaign, row_of, rows_of, standing_of, versions
 from cmab.campaign.replica import Replica
 from cmab.campaign.store import FORMAT, Event, Store
 from cmab.errors import (
@@ -67,8 +67,6 @@ Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
 log = logging.getLogger("cmab.campaign")
 _NONE = float("nan")
-#: How often an ask that was overtaken chooses again. After that, its last choice is stored.
-_CHOICES = 4
 _UNDONE_BY_UNDO = ("tell", "cancel", "correct", "undo")
 
 
@@ -382,12 +380,6 @@ class Campaign:
         certify = Certify(delta, reward_range, independent, self.support)
         return certify.now(self.policy, replay.state, replay.played, rng)
 
-    def summary(self) -> str:
-        """Return the numbers of rounds, the mean reward and the most often observed arms as text."""
-        from cmab.campaign.summary import summary_of
-
-        return summary_of(self.history(), self._replica.of)
-
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the campaign to a table or to a text file.
 
@@ -397,8 +389,6 @@ class Campaign:
             A file that ends with ``.csv`` gets the rounds, one row for each outcome (see `Log.rows`). A file
             that ends with ``.jsonl`` gets the history, one event in each line.
         """
-        from cmab.campaign.summary import read_campaign
-
         target = Path(path)
         if target.suffix == ".csv":
             read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
@@ -506,17 +496,16 @@ class Campaign:
             context = only(context, entries, len(replica.of.choices.own))
         if found := self._answer(key):
             return found
-        replay = replica.current() if replica.contended else replica.known()
-        choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
-        for attempt in itertools.count(1):
+        choice = self._chosen(n, replica.replay, context, 0) if names is None else self._own_choice(names)
+        for attempt in itertools.count():
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
-                if stored := replica.write(events):
+                if stored := replica.write(events, is_exact=attempt == 0):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if found := self._answer(key):
                 break
-            if names is None and attempt < _CHOICES:
-                choice = self._chosen(n, replica.known(), context, attempt)
+            if names is None and attempt == 0:
+                choice = self._chosen(n, replica.replay, context, 1)
         return found
 
     def _answer(self, key: str | None) -> list[Request]:
@@ -612,7 +601,7 @@ class Campaign:
         """Report the feedback of a ticket by name and update the policy.
 
         Leave out arms without an observed outcome. If only `reward` is given, the round has no observed
-        outcomes. The policy does not learn from it, but the summary and the regret bound use it.
+        outcomes. The policy does not learn from it, but the log and the regret bound use it.
 
         Parameters
         ----------
@@ -810,14 +799,14 @@ class Campaign:
         """Store the events that `made` returns for the latest state."""
         replica = self._replica
         with replica.acting():
-            while True:
+            for attempt in itertools.count():
                 try:
                     events = made()
                 except (ValueError, TypeError):
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events):
+                if not events or replica.write(events, is_exact=attempt == 0):
                     return
 
     def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:

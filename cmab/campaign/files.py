@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from oracles import DirectedGraph
 
 Found = TypeVar("Found")
-#: The first line of a spreadsheet that states the separator.
-STATED = re.compile(r"sep=([\t;,|])\s*$", re.MULTILINE | re.IGNORECASE)
 #: The largest number of groups of names that a line shows.
 _MOST_ALIKE = 20
 #: Among more names than this, no misspelled ones are looked for; a few pairs are shown in any case.
@@ -35,7 +32,7 @@ _LONGEST = 60
 
 
 def clean(text: str) -> str:
-    """Return a text without repeated blanks, in the composed form of Unicode.
+    """Return a text without repeated blanks and invisible characters, in the composed form of Unicode.
 
     Examples
     --------
@@ -43,7 +40,7 @@ def clean(text: str) -> str:
     >>> clean("  Anna   Meyer ")
     'Anna Meyer'
     """
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(re.sub(r"[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text)).split())
 
 
 def short(text: str) -> str:
@@ -164,14 +161,11 @@ def noted(errors: list[str], call: Callable[..., Found], *given: Any) -> Found |
 
 #: The number of cascades for the expected result of a choice.
 _CASCADES = 300
-#: The largest number of names of a list.
-_MOST_NAMES = 100_000
-_NAME_HEADERS = ("name", "names", "person", "people", "who", "item", "items", "label", "id")
 #: A date, as people and spreadsheets write it.
 DATE = re.compile(
     r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))
-        ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?[ap]\.?m\.?)?)?
-        (\ ?(GMT|UTC|Z|CES?T|E[SD]T)?([+-]\d{1,2}(:?\d{2})?)?)?""",
+        ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?([ap]\.?m|vorm|nachm)\.?)?)?
+        (\ ?(GMT|UTC|Z|MES?Z|[CEW]ES?T|[CEMP][SD]T|BST)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 #: Cells that are no names, in lower case.
@@ -192,82 +186,6 @@ NO_NAMES = {
 }
 
 
-def names_in(text: str) -> tuple[list[str], list[str]]:
-    r"""Return the names of a list, and lines on the cells that were left out.
-
-    A table has the names in the column ``name``, or else in the first one that does more than number the
-    lines. Its cells are between tabs, if the first line has one, or else between commas, semicolons or bars,
-    whichever is most frequent there. A list has a name on each line, or all names on one line. Lines that
-    begin with ``#`` are comments.
-
-    Raises
-    ------
-    ValueError
-        If there is no name, or a name is repeated or empty; the message has the line.
-
-    Examples
-    --------
-    >>> from cmab.campaign.files import names_in
-    >>> names_in('cost;name\n2;"Meyer, Anna"\n3;Bob')[0], names_in("Tea, green\nMilk")[0]
-    (['Meyer, Anna', 'Bob'], ['Tea, green', 'Milk'])
-    """
-    stated = STATED.match(text)
-    text = text[stated.end() :] if stated else text
-    first = text.strip().partition("\n")[0]
-    separator = stated[1] if stated else "\t" if "\t" in first else max(";,|", key=first.count)
-    lines = ["", *text.split("\n")]
-    reader = csv.reader(lines[1:], delimiter=separator, skipinitialspace=True)
-    rows = [(reader.line_num, list(map(clean, row))) for row in reader]
-    rows = [(line, row) for line, row in rows if any(row) and not lines[line].lstrip().startswith("#")]
-    titles = [cell.casefold() for cell in rows[0][1]] if rows else []
-    at = next((titles.index(word) for word in _NAME_HEADERS if word in titles), None)
-    is_table = at is not None or len({len(row) for _, row in rows}) == 1
-    if len(rows) == 1 and at is None:
-        rows = [(rows[0][0], [cell]) for cell in rows[0][1]]
-    elif not is_table:
-        rows = [(line, [clean(lines[line])]) for line, _ in rows]
-    table, column = [row for _, row in rows[0 if at is None else 1 :]], at or 0
-    if is_table and [row[column : column + 1] for row in table] == [[f"{n + 1}"] for n in range(len(table))]:
-        has_text = (all(re.search(r"[^\W\d]", cell) for cell in cells) for cells in zip(*table, strict=False))
-        column = next((number for number, is_text in enumerate(has_text) if is_text), column)
-    found: dict[str, int] = {}
-    wrong, nameless = list[str](), dict[str, None]()
-    last = rows[0][0] if rows else 0
-    for line, row in rows[0 if at is None else 1 :]:
-        name = row[column] if len(row) > column else ""
-        if (
-            len(titles) > 1
-            and at is not None
-            and not any(map(clean, lines[last + 1 : line]))
-            and line > last + 1
-        ):
-            raise ValueError(
-                f"line {line}: a second table must not follow an empty line; keep one table in a file, or"
-                " delete the empty line"
-            )
-        last = line
-        if name.casefold() in NO_NAMES:
-            nameless[name] = None
-        elif not name:
-            wrong.append(f"line {line}: a name must not be empty")
-        elif name in found:
-            wrong.append(f"line {line}: {name} must be listed once, but line {found[name]} has it, too")
-        found.setdefault(name, line)
-    if wrong:
-        raise ValueError("\n".join(wrong[:20]))
-    names = [name for name in found if name not in nameless]
-    if not 0 < len(names) <= _MOST_NAMES:
-        raise ValueError(f"the list must have 1 to {_MOST_NAMES:,} names, got {len(names):,}")
-    is_cut = at != column and len(table[0]) > 1
-    told = [f"only column {column + 1} of {len(table[0])} was read"] if is_cut else []
-    return names, [*told, *no_names_told(nameless)]
-
-
-def no_names_told(cells: Collection[str]) -> list[str]:
-    """Return a line on the cells that are no names, if there are any."""
-    return [f"left out, because they are no names: {', '.join(cells)}"] if cells else []
-
-
 def number_in(text: str) -> float:
     """Return the number that a text means; a decimal comma is allowed.
 
@@ -285,7 +203,7 @@ def number_in(text: str) -> float:
 #: The files of the options and of the events in the folder of a campaign.
 FILE, EVENTS = "campaign.json", "events.sqlite"
 #: The options on how the file of a network is read.
-_READING = ("directed", "from_column", "to_column", "weight_column", "header")
+_READING = ("directed", "from_column", "to_column", "header")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,8 +218,8 @@ class Options:
         The file of the network, or the file of the list of names, in the folder. Exactly one is given.
     directed : bool, optional
         Whether a tie goes one way only. If omitted, the file decides.
-    from_column, to_column, weight_column : str, optional
-        The columns of the network with the two names and the weight of a tie. If omitted, they are found.
+    from_column, to_column : str, optional
+        The columns of the network with the two names of a tie. If omitted, they are found.
     header : bool, optional
         Whether the first line of the network has the names of the columns. If omitted, this is detected.
     k : int
@@ -332,7 +250,6 @@ class Options:
     directed: bool | None = None
     from_column: str | None = None
     to_column: str | None = None
-    weight_column: str | None = None
     header: bool | None = None
     names: str | None = None
     k: int = 1
@@ -378,7 +295,7 @@ class Problem:
         The network, if there is one.
     told : tuple of str
         One line each about how the network or the list was read.
-    preview : instances.networks.columns.Preview, optional
+    preview : instances.networks.sheets.Preview, optional
         The first rows of the file of the network.
     """
 
@@ -432,17 +349,18 @@ def problem_of(folder: Path, options: Options) -> Problem:
 
 def _of_list(folder: Path, options: Options) -> Problem:
     assert options.names is not None
+    from instances.networks.formats import form_of
     from instances.networks.network import text_of
+    from instances.networks.sheets import names_in
     from oracles import TopK
 
     file = folder / options.names
-    _, text, _ = text_of(file)
-    try:
-        names, told = names_in(text)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+    _, text, delimiter, notes = text_of(file)
+    if form := form_of(file, text):
+        raise ValueError(f"{file} must be a list of names, got {form}, which has people who know each other")
+    names, told = names_in(file, text, delimiter)
     oracle = TopK(len(names), k=options.k).named(names)
-    return Problem(options, Names(names), oracle, told=(*told, *alike_in_words(names)))
+    return Problem(options, Names(names), oracle, told=(*notes, *told, *alike_in_words(names)))
 
 
 def _of_network(folder: Path, options: Options) -> Problem:
@@ -451,7 +369,7 @@ def _of_network(folder: Path, options: Options) -> Problem:
 
     assert options.network is not None
     how: dict[str, Any] = {name: getattr(options, name) for name in _READING}
-    network = read_network(folder / options.network, **how)
+    network = read_network(folder / options.network, ties_only=True, **how)  # probabilities are learned
     file = network.graph
     arcs = list(zip(file.tails.tolist(), file.heads.tolist(), strict=True))
     number = {str(file.label(node)): node for node in range(file.n_nodes)}
@@ -460,7 +378,6 @@ def _of_network(folder: Path, options: Options) -> Problem:
         arcs += [(u, v)] if network.directed else [(u, v), (v, u)]
     if not arcs:
         raise ValueError(f"{options.network} must have a tie between two people, got none")
-    # The learner does not use the probabilities of the file.
     graph = DirectedGraph(*zip(*arcs, strict=True), n_nodes=len(number), labels=list(number))
     oracle = InfluenceMaximization(graph, k=options.k)
     return Problem(options, Names(number), oracle, graph, network.told, network.preview)

@@ -290,6 +290,8 @@ def create_folder(
     """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} must be a new or an empty folder; choose another name")
     try:
         for name, data in files.items():
             (folder / name).write_bytes(data)

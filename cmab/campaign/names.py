@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -16,39 +15,9 @@ from cmab.policy import Policy
 from cmab.validation import meant, shown
 
 
-def listed(labels: Sequence[Hashable]) -> Any:
-    """Return names as JSON values for an event, in which tuples are lists; a run of integers is short.
-
-    Raises
-    ------
-    ValueError
-        If a name is not a string, a finite number or a tuple of these.
-    """
-    n, first = len(labels), labels[0] if labels else None
-    if type(first) is int and list(labels) == list(range(first, first + n)):
-        return {"from": first, "n": n}
-    return list(map(_plain, labels))
-
-
-def labels_in(codes: Any) -> list[Hashable]:
-    """Return the names in an event."""
-    if isinstance(codes, dict):
-        return list(range(codes["from"], codes["from"] + codes["n"]))
-    return list(map(_tuples, codes))
-
-
-def _plain(label: Any) -> Any:
-    """Return a name as a JSON value."""
-    if isinstance(label, tuple):
-        return list(map(_plain, label))
-    label = label.item() if isinstance(label, np.generic) else label
-    is_plain = label is None or isinstance(label, str | int)
-    if not (is_plain or (isinstance(label, float) and math.isfinite(label))):
-        raise ValueError(
-            "names must be strings, finite numbers or tuples of these, to be stored in a file, got"
-            f" {shown(label)}"
-        )
-    return label
+def tuples(value: Any) -> Any:
+    """Return a name in JSON, which has lists in place of tuples, as a name."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def replaced(label: Hashable, name: Hashable, new: Hashable) -> Hashable:
@@ -95,7 +64,7 @@ class Names:
         try:
             return list(map(self.number.__getitem__, names))
         except (KeyError, TypeError):  # an unknown name, or a name in another form
-            return [self._found(_tuples(name)) for name in names]
+            return [self._found(tuples(name)) for name in names]
 
     def _found(self, name: Any) -> int:
         """Return the number of a name, or raise ``ValueError`` with a similar known name."""
@@ -123,11 +92,6 @@ def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
         return "base arm", "base arm"
     is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
     return ("node", "tie") if is_network else ("entry of a super arm", "base arm")
-
-
-def _tuples(value: Any) -> Any:
-    """Return a name in JSON, which has lists in place of tuples, as a name."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:
@@ -186,7 +150,7 @@ def feedback_of(
         if not np.isnan(reward):
             raise ValueError(f"reward must be part of the Feedback, got {shown(reward)} as an argument")
         return outcomes
-    pairs = [(_tuples(name), value) for name, value in _pairs(outcomes)] if former else _pairs(outcomes)
+    pairs = [(tuples(name), value) for name, value in _pairs(outcomes)] if former else _pairs(outcomes)
     pairs = [pair for pair in pairs if pair[0] not in former or arms.form_of(pair[0]) in arms.number]
     for name, outcome in pairs:
         if outcome is None or (isinstance(outcome, float) and np.isnan(outcome)):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from cmab.bounds.certificate import RegretCertificate
 from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.replay import Standing
@@ -283,8 +282,8 @@ def outcome_in_words(of: Round) -> str:
     return f"{of.count:,.0f} {people} joined, those who were asked included{new}"
 
 
-def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
-    """Return the certificate of the best choice, if its bound says more than the range of the results.
+def bound_of(folder: CampaignFolder) -> float | None:
+    """Return by how much another choice can be better at most, if this says more than the range of results.
 
     The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
     network, all results include the people asked.
@@ -292,7 +291,7 @@ def bound_of(folder: CampaignFolder) -> RegretCertificate | None:
     k = folder.options.k
     widest = len(folder.problem.names.labels) - k if folder.is_network else k * folder.options.largest
     try:
-        found = folder.campaign.regret_bound()
+        found = folder.campaign.regret_bound().exact_gap
     except ValueError:  # a choice of other people was played, so the optimum differs
         return None
-    return found if found.exact_gap < 0.9 * widest else None
+    return found if found < 0.9 * widest else None

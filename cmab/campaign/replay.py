@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import math
+import os
 import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +12,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +20,13 @@ import numpy as np
 from cmab import archive
 from cmab.arrays import AnyArray, IntArray
 from cmab.bounds.certificate import Played, note_round
-from cmab.campaign.names import Names, labels_in, listed, nouns, replaced
+from cmab.campaign.names import Names, nouns, replaced, tuples
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network, prior_of
-from cmab.campaign.store import Event
+from cmab.campaign.store import Event, Store
 from cmab.feedback import Context, Feedback, Ticket
+from cmab.offline.log import Log, LoggedRound
 from cmab.policy import Policy
+from cmab.validation import check_name
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
 _SMALL = 256
@@ -47,13 +51,15 @@ class Labels(NamedTuple):
     @classmethod
     def of(cls, body: Body) -> Labels:
         """Return the names of the body of a description."""
-        choices = labels_in(body["choices"])
-        return cls(choices, choices if body["arms"] is None else labels_in(body["arms"]))
+        choices = list(map(tuples, body["choices"]))
+        return cls(choices, choices if body["arms"] is None else list(map(tuples, body["arms"])))
 
     def listed(self) -> Body:
-        """Return the names for the body of a description."""
-        arms = None if self.choices == self.arms else listed(self.arms)
-        return {"choices": listed(self.choices), "arms": arms}
+        """Return the names for the body of a description; raise ``ValueError`` if one cannot be stored."""
+        arms = None if self.choices == self.arms else self.arms
+        for name in (*self.choices, *(arms or ())):
+            check_name(name)
+        return {"choices": self.choices, "arms": arms}
 
 
 class Translation:
@@ -175,14 +181,10 @@ class Translation:
 
     def ticket(self, number: int, body: Body) -> Ticket:
         """Return the ticket of an event. Rows of features that were not stored are zeros."""
-        to_choices, to_arms = self._numbers[body["names"]]
-        arms, context = to_choices[body["super_arm"]], None
+        numbers = self._numbers[body["names"]]
+        arms = numbers[0][body["super_arm"]]
         there = arms[arms >= 0]
-        if "context" in body:
-            to = {name: (to_arms, len(self.arms.own)) for name in body["context"]}
-            to |= {"available": (to_choices, len(self.choices.own))}
-            parts = {name: in_order(part, *to[name]) for name, part in body["context"].items()}
-            context = Context(**parts)
+        context = context_of(body.get("context", {}), numbers, (len(self.choices.own), len(self.arms.own)))
         # The whole super arm may have been played, including entries that are gone since.
         token: str = self.first["token"]
         return Ticket(number, there, 1, token, context, len(arms) - len(there))
@@ -294,6 +296,15 @@ def in_order(body: Body, numbers: IntArray, n: int) -> AnyArray:
     values = np.zeros((n, *rows.shape[1:]), rows.dtype)
     values[numbers[numbers >= 0]] = rows[numbers >= 0]
     return values
+
+
+def context_of(parts: Body, numbers: tuple[IntArray, IntArray], sizes: tuple[int, int]) -> Context | None:
+    """Return the parts of a context with other numbers of entries and arms; None without parts."""
+    found = {}
+    for name, part in parts.items():
+        of = 0 if name == "available" else 1
+        found[name] = in_order(part, numbers[of], sizes[of])
+    return Context(**found) if found else None
 
 
 @dataclass
@@ -522,3 +533,74 @@ def iso(at: float) -> str:
 def _few(names: Sequence[Hashable]) -> str:
     more = f", and {len(names) - 5:,} more" if len(names) > 5 else ""
     return f"[{', '.join(map(repr, names[:5]))}{more}]"
+
+
+# The log
+
+
+def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> Log:
+    """Return the rounds of a campaign by name, after all undos and corrections.
+
+    The function needs no learner and writes nothing. You can call it while processes use the campaign.
+
+    Parameters
+    ----------
+    where : str or path-like
+        The path or the URL of a `Campaign`.
+    timeout : float
+        The number of seconds to wait for the database.
+
+    Raises
+    ------
+    ValueError
+        If there is no campaign, or if the store is damaged.
+    OSError
+        If the file or the database cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cmab import CTS, Campaign, read_campaign
+    >>> from oracles import TopK
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "campaign.db")
+    ...     request = Campaign(CTS(TopK(5, k=2)), path, rng=0).ask()
+    ...     [(row.number, row.state) for row in read_campaign(path)]
+    [(0, 'pending')]
+    """
+    store = Store(where, timeout)
+    try:
+        if not store.exists():
+            raise ValueError(f"where must be a campaign, got {store.where}, which has none")
+        events = list(store.read())
+    finally:
+        store.close()
+    described = [event for event in events if event.kind in ("campaign", "changed")]
+    versions = [found for found, _ in groupby(event.body["versions"] for event in described)]
+    labels = {event.number: Labels.of(event.body) for event in described}
+    choices = Names(
+        "entry of a super arm", list(dict.fromkeys(chain(*(one.choices for one in labels.values()))))
+    )
+    arms = Names("base arm", list(dict.fromkeys(chain(*(one.arms for one in labels.values())))))
+    numbers = {line: (choices.numbers(one.choices), arms.numbers(one.arms)) for line, one in labels.items()}
+    rounds = []
+    for each in standing_of(rows_of(events, labels)):
+        asked, told, body = each.asked, each.told or {}, events[each.asked["line"] - 1].body
+        parts = {name: part for name, part in body.get("context", {}).items() if "rows" not in part}
+        if "names" in told:  # others were played than those that the policy chose
+            asked = {"ticket": asked["ticket"], "names": told["names"], "at": asked["at"]}
+        rounds.append(
+            LoggedRound(
+                number=asked["ticket"],
+                state=each.state,
+                names=asked["names"],
+                outcomes=told.get("outcomes", {}),
+                reward=told.get("reward", math.nan),
+                propensity=asked.get("propensity"),
+                by_position=tuple(asked["by_position"]) if "by_position" in asked else None,
+                context=context_of(parts, numbers[body["names"]], (len(choices.own), len(arms.own))),
+                asked=datetime.fromisoformat(asked["at"]),
+                told=datetime.fromisoformat(told["at"]) if told else None,
+            )
+        )
+    return Log(rounds, choices=choices.own, arms=arms.own, versions=versions)

@@ -17,8 +17,6 @@ from cmab.policy import Policy
 log = logging.getLogger("cmab.campaign")
 #: The number of events between two snapshots.
 _EVERY = 1_000
-#: After another process has overtaken this one, so many writes in a row show that it is alone again.
-_WARY = 20
 #: The kinds of events after which the state follows from the one before.
 _PLAIN = ("ask", "tell", "cancel", "note")
 
@@ -45,8 +43,6 @@ class Replica:
         self.of = Translation(policy)
         #: The description of the learner. Its names are checked before anything is stored.
         self.described = self.of.description()
-        #: How many more writes without one of another process in between show that this process is alone.
-        self.contended = 0
         self.error: str | None = None
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
@@ -67,17 +63,9 @@ class Replica:
             finally:
                 self.store.lock.release()
 
-    def known(self) -> Replay:
-        """Return the state that this process knows."""
-        if self.store.breaks != self._breaks:
-            with self.acting():
-                pass
-        return self.replay
-
     def current(self) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
         with self.store.within(None):
-            self.known()
             if self.store.lock.acquire(blocking=False):
                 try:
                     self.catch_up()
@@ -97,33 +85,30 @@ class Replica:
             self._replay()
             self._breaks = breaks
 
-    def write(self, events: Sequence[Event], *, erased: dict[int, Body] | None = None) -> list[Event] | None:
+    def write(
+        self, events: Sequence[Event], *, is_exact: bool = False, erased: dict[int, Body] | None = None
+    ) -> list[Event] | None:
         """Store events with the next numbers, and return them; None if the writer was overtaken.
 
-        The state is then up to date. If other processes write as well, a single report or ask needs not
-        follow the known events, because the store gives it the next number. `erased` are new bodies of former
-        events.
+        The state is then up to date. Unless `is_exact`, a single report or ask of PostgreSQL needs not follow
+        the known events. `erased` are new bodies of former events.
         """
-        known, newer, stored = self.replay.number, list[Event](), list[Event]()
+        known, stored = self.replay.number, list[Event]()
         events = [event._replace(number=number) for number, event in enumerate(events, known + 1)]
         # An error of the policy is raised before the events are stored.
         is_plain = all(event.kind in _PLAIN for event in events)
         after = self._after(self.replay, events) if is_plain else None
-        is_single = len(events) == 1 and events[0].kind in ("ask", "tell") and not self.store.is_sqlite
-        if self.contended and is_single:
-            newer, added = self.store.add(events[0], known)
+        if len(events) == 1 and events[0].kind in ("ask", "tell") and not is_exact:
+            added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
-        else:
-            is_added = self.store.forget(erased, events[0]) if erased else self.store.append(events)
-            stored = events if is_added else []
-        self.contended = _WARY if newer or not stored else max(0, self.contended - 1)
-        if not stored:
-            self.catch_up()
-            return None
-        if newer or after is None:
-            self.take([*newer, *stored])
-        else:
+        elif self.store.forget(erased, events[0]) if erased else self.store.append(events):
+            stored = events
+        if stored and after is not None and stored[0].number == known + 1:
             self.replay = after
+        else:
+            self.catch_up()
+        if not stored:
+            return None
         if stored[-1].number // _EVERY > (stored[0].number - 1) // _EVERY:
             # The process that writes the event with a round number stores the snapshot.
             self._keep_snapshot()

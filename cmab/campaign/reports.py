@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reported", "cancelled", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
-_SEPARATOR = re.compile(r"([\t;,])")
+_SEPARATOR = re.compile(r"([;,])")
 
 
 @dataclass
@@ -241,7 +241,7 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
     """
     longest = 2 * max(len(_SEPARATOR.findall(name)) for name in names.labels) + 1
     found: dict[tuple[str, str], None] = {}
-    for line in text.splitlines():
+    for line in text.replace("\t", "\n").splitlines():
         parts, at = _SEPARATOR.split(line), 0
         while at < len(parts):
             for end in range(min(at + longest, len(parts)), at, -2):
@@ -250,25 +250,21 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
                     break
             found[name, step] = None
             at = end + 1
-    return [(name, step) for name, step in found if name in names or name.casefold() not in {*NO_NAMES, ""}]
+    found.pop(("", ""), None)
+    return [(name, step) for name, step in found if name in names or name.casefold() not in NO_NAMES]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:
     """Return the name and the step in a text."""
-    whole = clean(text)
-    if whole in names:
-        return whole, ""
-    name, equals, step = DATE.sub("", whole).rpartition("=")
-    return (name.strip(), step.strip()) if equals else (step.strip(), "")
+    for plain in (clean(text), clean(DATE.sub("", text))):
+        if plain in names:
+            return plain, ""
+    name, equals, step = plain.rpartition("=")
+    return (name.strip(), step.strip()) if equals else (plain, "")
 
 
 def report_of(
-    of: Round,
-    names: Names,
-    entries: Iterable[tuple[str, str]],
-    *,
-    unknown: Iterable[str] = (),
-    asked: Iterable[str] | None = None,
+    names: Names, entries: Iterable[tuple[str, str]], *, asked: Iterable[str], unknown: Iterable[str]
 ) -> Report:
     """Return the report of a round in a network, with the joined people and their steps.
 
@@ -279,9 +275,7 @@ def report_of(
     """
     report, wrong = Report(), list[str]()
     report.unknown = noted(wrong, names.find_all, unknown) or []
-    if asked is not None:
-        report.asked = noted(wrong, names.find_all, asked) or []
-    there = of.names if report.asked is None else report.asked
+    report.asked = there = noted(wrong, names.find_all, asked) or []
     steps: dict[str, dict[str, None]] = {}
     for text, step in entries:
         if (name := noted(wrong, names.find, text)) is not None:
@@ -303,9 +297,10 @@ def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
     text = texts[0]
     is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
     if not is_right:
-        wanted = "0, because this person was asked" if is_asked else "1 or more, and the same in all places"
+        wanted = "the whole number 0, because this person was asked"
+        wanted = wanted if is_asked else "one whole number, 1 or more"
         given = " and ".join(map(short, texts))
-        raise ValueError(f"the step of {shown(name)} must be the whole number {wanted}, got {given}")
+        raise ValueError(f"the step of {shown(name)} must be {wanted}, got {given}")
     return int(text)
 
 

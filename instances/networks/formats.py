@@ -75,16 +75,14 @@ def written(file: Path, data: bytes, text: str, form: str) -> EdgeTable:
         columns["weight"] = [1.0 if weight is None else weight for weight in columns["weight"]]
         if all(weight == 1.0 for weight in columns["weight"]):
             del columns["weight"]
-    flags = found.one_way
     return EdgeTable(
         file=file,
-        form=form,
+        form=f"in the format {form}",
         ends=[(names[u], names[v]) for u, v, _ in found.edges],
         places=[f"edge {names[u]} - {names[v]}" for u, v, _ in found.edges],
         columns=columns,
         nodes=[*names.values()],
-        directed=flags if not isinstance(flags, list) else flags[0] if len({*flags}) == 1 else None,
-        one_way=flags if isinstance(flags, list) and len({*flags}) == 2 else None,
+        one_way=found.one_way,
         why=f"the format {form} states it",
         notes=[*found.notes, *notes],
     )

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +20,24 @@ from cmab.arrays import BoolArray, FloatArray, IntArray
 from cmab.campaign.files import alike_in_words
 from cmab.run.tables import number, numbers_of
 from cmab.validation import shown
-from instances.networks.columns import EdgeTable, Preview, delimited, is_number, number_of, refuse
+from instances.networks.columns import EdgeTable, delimited
 from instances.networks.formats import form_of, written
+from instances.networks.sheets import Preview, is_number, number_of, preview_of, refuse, sheet_of
 from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
 _WINDOWS = "cp1252"
 # The first bytes of workbooks, of gzip files, and of the "Unicode text" of spreadsheets.
 _WORKBOOK, _GZIP, _UTF16 = b"PK\x03\x04", b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+# The first characters of files that are not read.
+_OTHERS = {
+    r"%PDF": "a PDF",
+    r"\{\\rtf": "a text document (RTF)",
+    r"<(!doctype|html|table)": "a page of the web (HTML)",
+    r"dl\b.*\bn\s*=": "in the format of UCINET (DL)",
+    r"\*node data": "in the format of NetDraw (VNA)",
+    r"(strict\s+)?(di)?graph\b[^\[]*\{": "in the format of Graphviz (DOT)",
+}
 # The number of ties that are shown, and the largest number of columns that a message lists.
 _SHOWN, _LISTED = 3, 10
 # Names of columns that are used by default. Columns of the first kind have probabilities. Columns of the
@@ -52,7 +63,7 @@ class Network:
     told : tuple of str
         One line each about the format, the directions, the columns and the omitted ties.
     preview : Preview, optional
-        The columns and the first rows of a table, and the columns with the names and the numbers of ties.
+        The columns and the first rows of a table, and the columns with the names of ties.
 
     Examples
     --------
@@ -88,9 +99,9 @@ def read_network(
     is reported, or that which XML states.
 
     The edges of the file are called ties. Comments, which begin with ``#`` or ``%``, and ties from a node to
-    itself are left out. After the first line, a line with only one name is a node without ties. In a file
-    with a column of dates, as forms export it, a cell may have several names, and names that differ only in
-    capitals are one.
+    itself are left out. After the first line, a line with only one name is a node without ties. In edge lists
+    and CSV, names that differ only in capitals are one, and a cell may have several names, as in exports of
+    forms.
 
     Parameters
     ----------
@@ -103,14 +114,15 @@ def read_network(
         The column (or key of the data of edges) with probabilities in [0, 1]. Columns without names are
         called 3, 4 and so on. If both this and `weight_column` are omitted, a column with a name such as
         probability or weight is used. Otherwise the only column of numbers is used; columns called id,
-        index, key or line do not count.
+        index, key or line do not count. If several columns have numbers, weights are not used.
     weight_column : str, optional
         The column with weights of 0 or more. The probability of an arc is then its weight over the sum of the
         weights into the same head (weighted cascade). By default, a column that is not called probability is
         also read as weights if it has numbers above 1, or only the numbers 0 and 1.
     from_column, to_column : str, optional
-        The columns with the two names of a tie. By default, the header tells, or else these are the first two
-        columns that may have names: columns of dates and running numbers do not count.
+        The columns with the two names of a tie. By default, the header tells, or else these are two columns
+        that share names, or the first two that may have names. Columns of dates, numbers and addresses of
+        mail do not count if others remain.
     ties_only : bool
         Whether to use no column of numbers.
     header : bool, optional
@@ -140,28 +152,28 @@ def read_network(
     >>> network.graph, network.graph.label(0), network.graph.probabilities
     (DirectedGraph(n_nodes=3, n_arcs=2), 'Meyer, Anna', array([0.3, 0.2]))
     >>> print(*network.told, sep=chr(10))
-    friends.csv is an edge list separated by commas, with the header from, to, probability
-    ties go one way, from the first name to the second, because the header has a column 'from'
+    friends.csv is a list of ties separated by commas, with the titles from, to, probability
+    ties go one way, from the first name to the second, because a title is 'from'
     3 names and 2 ties; the first ties: Meyer, Anna and Bob; Bob and Zoé
     column probability has the probabilities (0.2 to 0.3)
     """
     file = Path(path)
-    table, as_windows = _table(file, header, (from_column, to_column))
+    table = _table(file, header, (from_column, to_column))
     n_nodes, labels, ends = _numbered(table)
     column, kind = (None, "") if ties_only else _column_of(table, probability_column, weight_column)
     numbers, is_chance = (None, True) if column is None else _numbers_in(table, column, kind)
     one_way, way = _directions(table, ends, directed)
-    told = [f"{file.name} is {_with_article(table.form)}", *table.notes, way]
+    told = [f"{file.name} is {table.form}", *table.notes, way]
     told += _shape_told(table, n_nodes)
     proper = ends[:, 0] != ends[:, 1]
     if not proper.all():
-        told.append(f"ties from a node to itself are left out: {int((~proper).sum()):,}")
+        told.append(f"ties from a name to itself are left out: {int((~proper).sum()):,}")
     ends, one_way, numbers = ends[proper], one_way[proper], None if numbers is None else numbers[proper]
-    told += _repeats_told(np.where(one_way[:, None], ends, np.sort(ends, axis=1)))
+    if repeats := len(ends) - len(np.unique(np.where(one_way[:, None], ends, np.sort(ends)), axis=0)):
+        more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
+        told.append(f"{repeats:,} {more}, and each counts as an additional tie")
     if without := n_nodes - len(np.unique(ends)):
         told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
-    if as_windows:
-        told.append("the file is not UTF-8 and was read as Windows-1252; check the names with accents")
     arcs = np.repeat(np.arange(len(ends)), np.where(one_way, 1, 2))
     is_back = np.diff(arcs, prepend=-1) == 0  # the second arc of a tie
     ends = np.where(is_back[:, None], ends[arcs][:, ::-1], ends[arcs])
@@ -169,55 +181,87 @@ def read_network(
         numbers = numbers[arcs]
         told.append(_column_told(column, numbers, is_chance))
         numbers = numbers if is_chance else _shares(numbers, ends[:, 1], n_nodes)
-    told += _others_told(table, column)
+    if rest := [name for name in table.columns if name != column]:
+        told.append(f"columns that are not used: {_listed(rest)}")
     try:
         graph = DirectedGraph.from_edges(
             ends[:, 0], ends[:, 1], n_nodes=n_nodes, labels=labels, probabilities=numbers
         )
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    preview = None if table.preview is None else table.preview._replace(numbers=column)
-    return Network(graph, bool(one_way.all()), told=tuple(told), preview=preview)
+    return Network(graph, bool(one_way.all()), told=tuple(told), preview=table.preview)
 
 
 # Bytes and text
 
 
-def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]) -> tuple[EdgeTable, bool]:
-    """Return the edges, and whether the text was read as Windows-1252."""
-    data, text, as_windows = text_of(file)
+class Text(NamedTuple):
+    """The bytes and the text of a file, the separator of its cells if it is known, and notes."""
+
+    data: bytes
+    text: str
+    delimiter: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]) -> EdgeTable:
+    """Return the edges, with notes on the encoding."""
+    data, text, delimiter, notes = text_of(file)
     form = form_of(file, text)
     if (header is not None or asked != (None, None)) and form is not None:
         raise ValueError(
-            f"options of columns have no effect on {file}, which is {_with_article(form)}; leave them out"
+            f"options of columns have no effect on {file}, which is in the format {form}; leave them out"
         )
-    table = delimited(file, text, header, asked) if form is None else written(file, data, text, form)
+    if form is None:
+        table = delimited(file, text, header, asked, delimiter)
+    else:
+        table = written(file, data, text, form)
     for row, ends in enumerate(table.ends):
         if "" in ends:
             empty = ("first", "second")[ends.index("")]
-            raise ValueError(f"{file}, {table.places[row]}: must have two names, got an empty {empty} one")
+            raise ValueError(
+                f"{file}, {table.places[row]}: must have two names, got an empty {empty} one; write both"
+                " names in each line"
+            )
     if not table.ends and not table.nodes:
-        raise ValueError(f"{file} must hold at least one edge, got none")
-    return table, as_windows and form not in ("GraphML", "GEXF")  # XML states its encoding
+        raise ValueError(f"{file} must have a tie of two names, got none")
+    if form not in ("GraphML", "GEXF"):  # XML states its encoding
+        table.notes.extend(notes)
+    return table
 
 
-def text_of(file: Path) -> tuple[bytes, str, bool]:
-    """Return the bytes and the text of a file, and whether it was read as Windows-1252."""
+def first_rows(path: str | os.PathLike[str], header: bool | None = None) -> Preview | None:
+    """Return the titles and the first rows of a table; None for other formats and damaged files."""
+    file = Path(path)
+    with suppress(ValueError):
+        _, text, delimiter, _ = text_of(file)
+        if form_of(file, text) is None:
+            return preview_of(sheet_of(file, text, header=header, delimiter=delimiter))
+    return None
+
+
+def text_of(file: Path) -> Text:
+    """Return the text of a file, which may be a workbook."""
     data = _bytes_of(file)
     if data.startswith(_WORKBOOK):
-        data = _text_of_sheet(file, data)
+        return _text_of_sheet(file, data)
     if not data.strip():
         raise ValueError(f"{file} must not be empty")
     try:
-        return data, _text_in(data), False
+        found = Text(data, _text_in(data))
     except UnicodeDecodeError:
-        if b"\0" not in data:
-            with suppress(UnicodeDecodeError):
-                return data, data.decode(_WINDOWS), True
-        raise ValueError(
-            f"{file} must be text in UTF-8 or a workbook (.xlsx), got other data; save a spreadsheet as CSV"
-            " in UTF-8, and unpack an archive, unless gzip made it"
-        ) from None
+        try:
+            note = "the file is not UTF-8 and was read as Windows-1252; check the names with accents"
+            found = Text(data, data.replace(b"\0", b"\x81").decode(_WINDOWS), None, (note,))
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{file} must be text in UTF-8 or a workbook (.xlsx), got other data; save a spreadsheet as"
+                " CSV in UTF-8, and unpack an archive, unless gzip made it"
+            ) from None
+    for start, what in _OTHERS.items():
+        if re.match(start, found.text[:1000].lstrip(), re.IGNORECASE):
+            raise ValueError(f"{file} is {what}, which is not read; save it as CSV or GraphML")
+    return found
 
 
 def _bytes_of(file: Path) -> bytes:
@@ -237,12 +281,12 @@ def _text_in(data: bytes) -> str:
     return text if "\n" in text else text.replace("\r", "\n")  # the line ends of old Macintosh files
 
 
-def _text_of_sheet(file: Path, data: bytes) -> bytes:
-    """Return the first sheet of a workbook as text with commas."""
+def _text_of_sheet(file: Path, data: bytes) -> Text:
+    """Return the first sheet of a workbook as text with tabs."""
     try:
         import pandas as pd
 
-        sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=str, na_filter=False)
+        sheets = pd.read_excel(io.BytesIO(data), sheet_name=None, header=None, dtype=str, na_filter=False)
     except ImportError:
         raise ValueError(
             f'{file} is a workbook, which needs pandas and openpyxl: pip install "cmab[excel]"; or save it as'
@@ -250,7 +294,10 @@ def _text_of_sheet(file: Path, data: bytes) -> bytes:
         ) from None
     except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
         raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
-    return bytes(sheet.to_csv(index=False, header=False).encode())
+    first, *others = (name for name, sheet in sheets.items() if sheet.size)
+    sheet = sheets[first].replace(r"^(\d+-\d+-\d+) 00:00:00$", r"\1", regex=True)  # days have no time
+    notes = (f"only the sheet {first} is read, without {', '.join(others)}",) if others else ()
+    return Text(data, sheet.to_csv(index=False, header=False, sep="\t"), "\t", notes)
 
 
 def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
@@ -262,19 +309,6 @@ def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
         return told
     names = dict.fromkeys([*table.nodes, *(name for pair in table.ends for name in pair)])
     return told + alike_in_words(names)
-
-
-def _repeats_told(ends: IntArray) -> list[str]:
-    """Return a line about repeated ties, which are parallel edges."""
-    repeats = len(ends) - len(np.unique(ends, axis=0))
-    if not repeats:
-        return []
-    more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
-    return [f"{repeats:,} {more}, and each counts as an additional tie"]
-
-
-def _with_article(form: str) -> str:
-    return f"an {form}" if form == "adjacency list" else form
 
 
 def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
@@ -301,19 +335,18 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[B
     pairs = set(map(tuple, ends.tolist()))
     is_doubled = len(pairs) > 0 and all((v, u) in pairs for u, v in pairs)
     all_ties = np.ones(len(ends), bool)
-    if asked is not True and is_doubled and table.directed is None and table.one_way is None:
+    if asked is not True and is_doubled and table.one_way is None:
         return all_ties, "ties go both ways, because the file has each of them in both directions"
     one_way, both = "ties go one way, from the first name to the second", "ties go both ways"
     if asked is not None:
         return all_ties & asked, f"{one_way if asked else both}, as requested"
-    if table.one_way is not None:
-        count = sum(table.one_way)
-        way = f"{count:,} of {len(ends):,} ties go one way, the others both ways, as the file states"
-        return np.array(table.one_way), f"{way} (--directed or --undirected changes this)"
-    if table.directed is not None:
-        return all_ties & table.directed, f"{one_way if table.directed else both}, because {table.why}"
-    reason = "because the file gives no direction (both ways: --undirected, directed=False)"
-    return all_ties, f"{one_way}, {reason}"
+    if table.one_way is None:
+        return all_ties, f"{one_way}, because the file gives no direction"
+    flags = all_ties & np.array(table.one_way, bool)
+    if flags.any() and not flags.all():
+        count = f"{int(flags.sum()):,} of {len(ends):,}"
+        return flags, f"{count} ties go one way, the others both ways, as the file states"
+    return flags, f"{one_way if flags.all() else both}, because {table.why}"
 
 
 def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
@@ -324,7 +357,7 @@ def _column_told(column: str, numbers: FloatArray, is_chance: bool) -> str:
         return f"column {column} has the probabilities ({span})"
     return (
         f"column {column} ({span}) has weights: the probability of a tie is its weight over the sum of the "
-        "weights into the same node"
+        "weights of ties to the same name"
     )
 
 
@@ -358,11 +391,8 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
         if re.sub(r"[\W_]+", "", name.lower()) not in _IDS and _has_numbers(values)
     ]
     if len(numeric) > 1:
-        raise ValueError(
-            f"{table.file}: choose the column of probabilities or weights (--probability-column or "
-            f"--weight-column), because several columns have numbers: {_listed(numeric)}"
-        )
-    return (numeric[0] if numeric else None), "either"
+        table.notes.append(f"several columns have numbers, which are not used as weights: {_listed(numeric)}")
+    return (numeric[0] if len(numeric) == 1 else None), "either"
 
 
 def _has_numbers(values: Sequence[object]) -> bool:
@@ -411,12 +441,6 @@ def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     """
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
-
-
-def _others_told(table: EdgeTable, used: str | None) -> list[str]:
-    """Return a line about the columns that are not used, if there are any."""
-    rest = [name for name in table.columns if name != used]
-    return [f"columns that are not used: {_listed(rest)}"] if rest else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import sys
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ from places import DATA
 
 from instances import constant_probabilities, read_network, trivalency
 from instances import weighted_cascade as cascade
+from instances.networks.sheets import names_in
 from oracles import DirectedGraph
 
 
@@ -60,13 +62,22 @@ HEADERS = """
     name,name Respondent,Nominee Your_name,Who_do_you_talk_to? Person_A,Person_B Student,Best_friend
     Author,Coauthor
     Parent,Child Origin,Destination nodeA,nodeB Name,Connected_with Von,Nach Label_A,Label_B Citing,Cited
+    Wer,Mit_wem Kollege,Kollegin Absender,Empfänger Schülerin,Beste_Freundin Vorname,Freunde
+    Nominator,Nominated first,second Staff,Works_with Kunde,Empfohlen_von Teilnehmer,Kontakt
 """
 
 
 @pytest.mark.parametrize("header", HEADERS.split())
 def test_titles_without_numbers_are_no_people(header, tmp_path):
     lines = f"{header.replace('_', ' ')}\nAnn,Bob\nBob,Cy\nDora,Ann Lee\n"
-    for text in (lines, lines.replace(",", ";"), "A survey\n" + lines, '"A survey",\n' + lines):
+    again = lines + lines.partition("\n")[0] + "\n,\n"  # the header again, and an empty row
+    for text in (
+        lines,
+        lines.replace(",", ";"),
+        "A survey\n" + lines,
+        '"A survey",\n' + again,
+        "A survey, 2024\n\n" + lines,
+    ):
         network = read_network(write(tmp_path / "net.csv", text))
         assert [(u, v) for u, v, _ in ties(network)] == [("Ann", "Bob"), ("Bob", "Cy"), ("Dora", "Ann Lee")]
 
@@ -77,7 +88,7 @@ def test_titles_without_numbers_are_no_people(header, tmp_path):
 def test_a_first_tie_is_no_header(text, tmp_path):
     network = read_network(write(tmp_path / "net.csv", text))
     assert network.graph.n_arcs == 2
-    assert "is a tie; if it has the names of the columns, use --header" in said(network)
+    assert "is read as a tie, and not as titles of columns" in said(network)
 
 
 FORM = "Timestamp,Your name,Who do you talk to?\n"
@@ -100,11 +111,28 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         (FORM + '2024-03-06 09:08,Ann,"Bob\nCy"\n06.03.2024,Eve,\n', "Ann-Bob, Ann-Cy", "1 name has no tie"),
         ("06.03.2024;Ann;Bob\n07.03.2024;Bob;Cy\n", "Ann-Bob, Bob-Cy", "columns that are not used: 1"),
         ('name,friends\nAnn,"Bob, Cy"\n', "Ann-Bob, Ann-Cy", "several names, of which each is a tie: 1"),
-        ("Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n", "Ann-Bob, Ann-Cy, Bob-Cy", "header Name, Friend 1"),
-        ('boss,who\nAnn,"Lee, Bob"\n', "Ann-Lee, Bob", "header boss, who"),
-        ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "header tag, with"),
+        ("Name,Friend 1,Friend 2\nAnn,Bob,Cy\nBob,Cy,\n", "Ann-Bob, Ann-Cy, Bob-Cy", "titles Name, Friend 1"),
+        ('boss,who\nAnn,"Lee, Bob"\n', "Ann-Lee, Bob", "titles boss, who"),
+        ('tag,with\n"#a",#b\n#c,d\n', "#a-#b, #c-d", "titles tag, with"),
         ("% a b\n# From To\nx y\n# c\ny z\n", "x-y, y-z", "begin with # or % are left out: 3"),
         ("Zoe\u0301,b\nb,Zo\u00e9\n", "Zoé-b, b-Zoé", "in both directions"),
+        ("Name;Friends\nAnn;Bob / Cy\nDora;Ann and Eve\n", "Ann-Bob, Ann-Cy, Dora-Ann, Dora-Eve", ": 2"),
+        ("Name,Friends\nAnn,Bob; Cy\nDora,Ann; Eve\n", "Ann-Bob, Ann-Cy, Dora-Ann, Dora-Eve", "by commas"),
+        ("Name;1. Freund;2. Freund\nAnn;Bob;Cy\nDora;Ann;\n", "Ann-Bob, Ann-Cy, Dora-Ann", "3 ties"),
+        ("Name,First friend,Second friend\nAnn,Bob,Cy\nDora,Ann,\n", "Ann-Bob, Ann-Cy, Dora-Ann", "3 ties"),
+        ("Name,Friends,,\nAnn,Bob,Cy,Eve\nDora,Ann,,\n", "Ann-Bob, Ann-Cy, Ann-Eve, Dora-Ann", "4 ties"),
+        (
+            "When,E-Mail,Do you agree?,Name,Class,Age,Who?\n6 Mar 2024,a@x.org,yes,Ann,5a,9,Bob\n"
+            "7 Mar 2024,b@x.org,no,Bob,5b,8,Cy\n",
+            "Ann-Bob, Bob-Cy",
+            "columns Name, Who?",
+        ),
+        ("Age,Name,Friend\n9,Ann,Bob\n8,Cy,Dora\n", "Ann-Bob, Cy-Dora", "columns Name, Friend"),
+        ("Vorname;Name;Freund\nAnn;Lee;Bob Ray\nBob;Ray;Cy\n", "Ann Lee-Bob Ray, Bob Ray-Cy", "Vorname Name"),
+        ("Ann -> Bob\nBob -> Cy\n", "Ann-Bob, Bob-Cy", "columns 1, 3"),
+        ("Person,Friend,hours\nAnn,Bob,2\n\nTotal,,2\n", "Ann-Bob", "left out at the end: Total; 2"),
+        ("Ann Lee,Bob\nann  lee,Cy\n", "Ann Lee-Bob, Ann Lee-Cy", "one person: ann lee and Ann Lee"),
+        ("\u200bAnn,Bob\nBob,Ann\n", "Ann-Bob, Bob-Ann", "2 names"),
         (
             "ego,alter\nA,B\nC,nobody\n-,D\nE,n/a\n",
             "A-B",
@@ -169,7 +197,7 @@ def test_json_and_names_of_nodes(tmp_path):
             "a b\nb c\n",
             None,
             True,
-            "because the file gives no direction (both ways: --undirected, directed=False)",
+            "because the file gives no direction",
         ),
         ("a b\nb c\n", False, False, "both ways, as requested"),
         (
@@ -179,7 +207,8 @@ def test_json_and_names_of_nodes(tmp_path):
             "a comment in the first lines states it",
         ),
         ("# Directed graph\n0 1\n", None, True, "a comment in the first lines states it"),
-        ("from,to\na,b\n", None, True, "the header has a column 'from'"),
+        ("% sym weighted\n1 2 3 1200000000\n", None, False, "column weight (3 to 3) has weights"),
+        ("from,to\na,b\n", None, True, "a title is 'from'"),
         ("source,target,type\na,b,Undirected\n", None, False, "the column 'type' states it"),
         ("from,to,type\na,b,Directed\nb,c,Undirected\n", False, False, "both ways, as requested"),
         ("a b\nb a\n", False, True, "has each of them in both directions"),
@@ -194,7 +223,12 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
 @pytest.mark.parametrize(
     ("text", "asked", "expected", "words"),
     [
-        ("a,c,3\nb,c,1\n", {}, [0.75, 0.25], "its weight over the sum of the weights into the same node"),
+        (
+            "a,c,3\nb,c,1\n",
+            {},
+            [0.75, 0.25],
+            "its weight over the sum of the weights of ties to the same name",
+        ),
         ("a,c,0.3\nb,c,0.1\n", {}, [0.3, 0.1], "column 3 has the probabilities (0.1 to 0.3)"),
         ("a,c,0.3\nb,c,0.1\n", {"weight_column": "3"}, [0.75, 0.25], "has weights"),
         ("a,c,1\nb,c,1\n", {}, [0.5, 0.5], "has weights"),
@@ -202,6 +236,7 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("from,to,x,p,note\na,c,5,0.3,hm\n", {}, [0.3], "columns that are not used: x, note"),
         ("from,to,x,y\na,c,0.5,0.3\n", {"probability_column": "y"}, [0.3], "columns that are not used: x"),
         ("id,source,target\n7,a,c\n8,b,c\n", {}, None, "columns that are not used: id"),
+        ("a,b,1,2\n", {}, None, "several columns have numbers, which are not used as weights: 3, 4"),
         (
             "Edge ID,source,target,x\n7,a,c,3\n8,b,c,1\n",
             {},
@@ -211,7 +246,7 @@ def test_directions_are_told(text, asked, directed, words, tmp_path):
         ("id,source,target\n3,a,c\n1,b,c\n", {"weight_column": "id"}, [0.75, 0.25], "column id (1 to 3)"),
         (",source,target,p2\n0,a,c,0.5\n1,b,c,1\n", {}, [0.5, 1.0], "columns that are not used: 1"),
         # A fault in a number of the first line: the cells show that it was taken for a header.
-        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the header a, b, x /"),
+        ("a,b,x\nb,c,0.3\n", {}, [0.3], "with the titles a, b, x /"),
         ("a,c,0\n", {"weight_column": "3"}, [0.0], "has weights"),
     ],
 )
@@ -316,6 +351,8 @@ PATH = "Ann-Bob, Bob-Ann, Bob-Cy, Cy-Bob"
             "1 tie is a repetition",
         ),
         ("a.csv", MATRIX, PATH, "a matrix of 3 rows"),
+        ("a.csv", "A survey\n" + MATRIX.replace("0", "-"), PATH, "a matrix of 3 rows"),
+        ("a.csv", MATRIX.replace("0", "").replace("1", "x"), PATH, "a matrix of 3 rows"),
         ("a.csv", "Ann,Bob,Cy\n0,1,0\n1,0,1\n0,1,0\n", PATH, "a matrix of 3 rows"),
         ("a.txt", "0 1 0\n0 0 1\n0 0 0\n", "1-2, 2-3", "a matrix of 3 rows"),
         (
@@ -370,6 +407,16 @@ def test_a_workbook(tmp_path, monkeypatch):
     table = {"Person": ["Ann", "Bob"], "Friend": ["Bob", "Zo\u00e9"], "weight": [1, 3]}
     pd.DataFrame(table).to_excel(file, index=False)
     assert ties(read_network(file)) == [("Ann", "Bob", 1.0), ("Bob", "Zo\u00e9", 1.0)]
+    days = pd.DataFrame(
+        {"Start": pd.to_datetime(["2024-03-06"] * 2), "A": ["Ann Lee", "Bob"], "B": ["Bob", "Cy"]}
+    )
+    with pd.ExcelWriter(file) as book:
+        days.to_excel(book, index=False)
+        days.to_excel(book, sheet_name="more")
+    network = read_network(file)
+    assert [(u, v) for u, v, _ in ties(network)] == [("Ann Lee", "Bob"), ("Bob", "Cy")]
+    assert network.preview.rows[0] == ("2024-03-06", "Ann Lee", "Bob")
+    assert "only the sheet Sheet1 is read, without more" in said(network)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
         read_network(file)
@@ -409,6 +456,13 @@ def test_files_as_people_bring_them():
         ("net.csv", "from,to,Type\na,b,Undirected\nb,c,\n", {}, "Type must have Directed .* got nothing"),
         ("net.csv", "from;to;weight\na;b;1,200\nb;c;9\n", {}, "column weight: 1,200 may mean 1200 or 1.2"),
         ("net.csv", "a,b\n", {"from_column": "x"}, "must have a column 'x', got 1, 2"),
+        ("net.csv", "Name\nAnn\nBob\n", {}, "got one column; names alone are a list of items without ties"),
+        ("net.csv", "name,age\nAnn,7\nBob,8\n", {}, "got a table of people only"),
+        ("net.csv", "% bip unweighted\n1 1\n1 2\n", {}, "got ties of two kinds"),
+        ("net.csv", "%PDF-1.4\n1 0 obj\n", {}, "is a PDF, which is not read; save it as CSV or GraphML"),
+        ("net.csv", "<html><p>a,b</p></html>", {}, "is a page of the web"),
+        ("net.dot", "graph x { a -- b; }", {}, "in the format of Graphviz"),
+        ("net.txt", "dl n=3 format=edgelist1\ndata:\n1 2\n", {}, "in the format of UCINET"),
         ("net.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", {}, "a square matrix"),
         ("net.net", "*Vertices 2\n*Edges\n1 3\n", {}, "vertices from 1 to 2, got '1 3' in line 3"),
         ("net.net", "*Vertices two\n", {}, "must be Pajek"),
@@ -425,15 +479,19 @@ def test_files_as_people_bring_them():
         ),
         ("net.csv", "a,b,c\nb,c,a\n", {}, "column 3 has names, too, as in a list of neighbours"),
         ("net.csv", "A survey,\na,b\n", {}, "line 1: a line must have two names.* got 'A survey'"),
-        ("net.csv", "a,b,1,2\n", {}, "choose the column of probabilities or weights"),
         ("net.csv", "a,b\n", {"probability_column": "p"}, "must have a column 'p', got only the two names"),
         ("net.csv", "a,b\n,c\n", {}, "line 2: must have two names, got an empty first one"),
         ("net.csv", 'a,b\n"b,c\n', {}, "line [23]: must be columns"),
         ("net", "a b {'weight': }\n", {}, "must be edge list of networkx"),
         ("net.csv", "", {}, "must not be empty"),
-        ("net.csv", "id,name\n1,Ann\n\nfrom,to\n1,2\n", {}, "line 4: a second table must not follow"),
+        (
+            "net.csv",
+            "id,name\n1,Ann\n\nfrom,to\n1,2\n",
+            {},
+            "line 4: a second table must not follow",
+        ),
         ("net.csv", "id,name\n1,Ann\n2,Bob\n", {}, "got a table of people only"),
-        ("net.csv", "from,to\n", {}, "a header and no more"),
+        ("net.csv", "from,to\n", {}, "no more than a header"),
         ("net.graphml", "<graphml>\n<x></graphml>", {}, "must be GraphML, got ParseError: .* line 2"),
         ("net.gml", "graph [\n node [\n id 0\n", {}, r"must be GML, .* at \("),
         ("net.json", '{"nodes": 3}', {}, r"must be JSON with lists of nodes .*, got {'nodes': 3}"),
@@ -456,7 +514,7 @@ def test_a_first_line_with_both_numbers_is_no_tie(text, n_nodes, tmp_path):
     """If its second number is the number of lines below and its first is larger than every id in them."""
     network = read_network(write(tmp_path / "g", text))
     assert network.graph.n_nodes == n_nodes
-    assert ("the numbers of nodes and edges" in network.told[0]) is (n_nodes == 5)
+    assert ("the numbers of names and ties" in network.told[0]) is (n_nodes == 5)
 
 
 EVERY = "a".join(map(chr, range(sys.maxunicode + 1)))
@@ -502,3 +560,34 @@ def test_shared_graphs(name, directed, nodes, arcs_read):
         pytest.skip(f"{file} is not here")
     graph = read_network(file, directed=directed).graph
     assert (graph.n_nodes, graph.n_arcs) == (nodes, arcs_read)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
+        ("sep=;\nid;name\n1;Ann\n2;Bob\n", "Ann|Bob"),
+        ("Tea, green\nMilk\n", "Tea, green|Milk"),
+        ("Meyer, Anna\nLee, Bob\n", "Meyer, Anna|Lee, Bob"),
+        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
+        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
+        ("Price,Offer\n3,Tea\n4,Milk\n", "Tea|Milk"),
+        ("Our drinks\n\nArtikel;Preis\nTea;3\nMilk;4\n;\nSumme;7\n", "Tea|Milk"),
+        ("Timestamp,E-Mail,Name\n2024-03-06 09:08,a@x,Ann\n2024-03-06 09:09,b@x,Bob\n", "Ann|Bob"),
+        ("Ann, Bob, Cy", "Ann|Bob|Cy"),
+        ("Meyer, Anna; Lee, Bob", "Meyer, Anna|Lee, Bob"),
+        ('"#metoo"\n# a comment\n#now\nplain', "#metoo|#now|plain"),
+        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
+        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "refused: line 4: a second table must not follow"),
+        ("Ann\nAnn\n", "refused: line 2: Ann must be listed once"),
+        ("name,cost\nAnn,2\n,3\n", "refused: line 3: a name must not be empty"),
+        ("nobody\n", "refused: 1 to 100,000 names, got 0"),
+        ("Name,Friend\nAnn,Bob\nBob,Cy\n", "refused: got two columns of names, as those of people"),
+    ],
+)
+def test_lists_as_people_bring_them(text, names):
+    if names.startswith("refused: "):
+        with pytest.raises(ValueError, match=names.removeprefix("refused: ")):
+            names_in(Path("list.csv"), text)
+    else:
+        assert "|".join(names_in(Path("list.csv"), text)[0]) == names

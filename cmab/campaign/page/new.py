@@ -17,16 +17,17 @@ from cmab.campaign.page.store import check_unpacked
 from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
-_COLUMNS = ("from_column", "to_column", "weight_column")
+_COLUMNS = ("from_column", "to_column")
 
 
 @dataclass
 class Draft:
-    """The options of a form, the file, the problem in it, and all errors."""
+    """The options of a form, the file, the problem in it, its first rows, and all errors."""
 
     options: dict[str, Any]
     file: File | None = None
     problem: Problem | None = None
+    preview: Any = None
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -78,9 +79,10 @@ def draft_of(context: Context) -> Draft:
     k = checked(whole, "how many to choose in a round", context.text("k"), 1)
     draft.options["k"] = k or 1
     if context.text("kind") == "list":
-        draft.file = _upload(context, "list")
-        if draft.file is None and context.text("names"):
+        if context.text("names") and "list" not in context.files:
             draft.file = File("names.csv", context.text("names").encode())
+        else:
+            draft.file = _upload(context, "list")
         if context.text("largest"):
             draft.options["largest"] = checked(_number, "the largest result", context.text("largest")) or 1.0
         missing = "enter the names, one a line, or choose a file with them"
@@ -97,7 +99,7 @@ def draft_of(context: Context) -> Draft:
         return draft
     kind = "names" if context.text("kind") == "list" else "network"
     draft.options[kind] = draft.file.name
-    draft.problem = checked(_problem, draft)
+    checked(_read, draft)
     if draft.problem is not None and k is not None and k > len(draft.problem.names.labels):
         n_names = len(draft.problem.names.labels)
         draft.errors.append(f"At most {n_names} names can be chosen in a round, got {k}.")
@@ -113,18 +115,22 @@ def _upload(context: Context, name: str) -> File | None:
     return kept[1] if kept is not None and kept[0] == once else None
 
 
-def _problem(draft: Draft) -> Problem:
+def _read(draft: Draft) -> None:
     """Read the file. One name is chosen, so that a wrong number to choose does not hide other errors."""
+    from instances.networks.network import first_rows
+
     assert draft.file is not None
     check_unpacked(draft.file.data)
-    options = Options(**draft.options | {"title": "x", "k": 1})
+    options, name = Options(**draft.options | {"title": "x", "k": 1}), draft.file.name
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / draft.file.name).write_bytes(draft.file.data)
+        (Path(place) / name).write_bytes(draft.file.data)
         try:
-            return problem_of(Path(place), options)
+            draft.problem = problem_of(Path(place), options)
+            draft.preview = draft.problem.preview
         except ValueError as error:
-            name = draft.file.name
-            named = "the list" if options.names else f"the file {name}"
+            if options.network:
+                draft.preview = first_rows(Path(place) / name, options.header)
+            named = f"the file {name}" if options.network else "the list"
             lines = [x.replace(name, named, 1) if x.startswith(name) else x for x in str(error).splitlines()]
             raise ValueError("\n".join(lines)) from None
 

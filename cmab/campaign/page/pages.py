@@ -191,7 +191,7 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
     entries += entries_in(context.text("others"), names)
     unknown = _names(context, opened, "unknown")
     asked = [*context.form.getlist("came"), *_names(context, opened, "instead")]
-    told = report_of(of, names, entries, unknown=unknown, asked=asked)
+    told = report_of(names, entries, asked=asked, unknown=unknown)
     told.alone = context.text("alone") == "1"
     if count:
         if entries or unknown or nobody:

@@ -22,9 +22,9 @@ Box = tuple[float, float, float, float]
 
 
 class Node(NamedTuple):
-    """A person in the picture: the name, the place, the size and the kind.
+    """A person in the picture: the name, the place, the size, the kind, and the place and anchor of the name.
 
-    The label has a place and an anchor of its own. Without a label, the name is seen on hover only.
+    A name that is not shown is seen if the reader points at the person or taps it.
     """
 
     name: str
@@ -32,7 +32,8 @@ class Node(NamedTuple):
     y: float
     size: float
     kind: str
-    label: tuple[float, float, str] | None
+    label: tuple[float, float, str]
+    is_shown: bool
 
 
 class Picture(NamedTuple):
@@ -54,7 +55,7 @@ def picture_of(
     """Return the picture of a network: the people asked, those that ever joined, and those without a report.
 
     Of a large network, the people asked and those nearest to them are shown. The people asked and a few with
-    most ties have labels, if there is room.
+    most ties have names that are shown, if there is room.
     """
     whole: nx.Graph[Any] = nx.Graph()
     labels = [graph.label(node) for node in range(graph.n_nodes)]
@@ -77,41 +78,35 @@ def picture_of(
         kind = next((kind for kind, names in kinds if name in names), "other")
         size = _ASKED if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name))
         x, y = places[name]
-        label = None
-        if at < n_labels:
-            label = _label(str(name), x, y, size, taken, people)
-            if label is None and name in asked:  # it may cover people, but no other label
-                label = _label(str(name), x, y, size, taken, [])
-        nodes.append(Node(str(name), x, y, size, kind, label))
+        found = _label(str(name), x, y, size, [*taken, *people]) if at < n_labels else None
+        if found is None and name in asked:  # it may cover people, but no other label
+            found = _label(str(name), x, y, size, taken)
+        taken += [found[1]] if found else []
+        label, _ = found or _label(str(name), x, y, size, []) or ((x, y, "middle"), None)
+        nodes.append(Node(str(name), x, y, size, kind, label, found is not None))
     ties = [(*places[u], *places[v], u in asked or v in asked) for u, v in part.edges]
     return Picture(nodes[::-1], ties, len(whole) - len(part))
 
 
 def _label(
-    name: str, x: float, y: float, size: float, taken: list[Box], people: list[Box]
-) -> tuple[float, float, str] | None:
-    """Return a place for a label that meets no other one: above, below, beside or at a corner."""
+    name: str, x: float, y: float, size: float, taken: list[Box]
+) -> tuple[tuple[float, float, str], Box] | None:
+    """Return a place for a label that meets no taken one: above, below, beside or at a corner."""
     # The names of the people asked are larger and bold (page.css).
     wide, gap = _LETTER * (15 if size == _ASKED else 13) * min(len(name), 20), size + 4.0
-    for left, base, at, anchor in (
-        (x - wide / 2, y - gap, x, "middle"),
-        (x - wide / 2, y + gap + _LINE - 5, x, "middle"),
-        (x + gap, y + 5, x + gap, "start"),
-        (x - gap - wide, y + 5, x - gap, "end"),
-        *((x + gap / 2, base, x + gap / 2, "start") for base in (y - gap, y + gap + _LINE - 5)),
-        *((x - gap / 2 - wide, base, x - gap / 2, "end") for base in (y - gap, y + gap + _LINE - 5)),
-    ):
+    for right, down in ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1)):
+        at = x + right * (gap / 2 if down else gap)
+        base = y + (5, gap + _LINE - 5, -gap)[down]
+        left = at - wide * (0.5, 0.0, 1.0)[right]
         box = left, base - _LINE + 4, left + wide, base + 4
         is_inside = box[0] >= 0 and box[1] >= 0 and box[2] <= _WIDTH and box[3] <= _HEIGHT
-        if is_inside and not any(_meet(box, other) for other in (*taken, *people)):
-            taken.append(box)
-            return round(at, 1), round(base, 1), anchor
+        is_free = all(
+            box[2] < other[0] or other[2] < box[0] or box[3] < other[1] or other[3] < box[1]
+            for other in taken
+        )
+        if is_inside and is_free:
+            return (round(at, 1), round(base, 1), ("middle", "start", "end")[right]), box
     return None
-
-
-def _meet(one: Box, other: Box) -> bool:
-    is_beside = one[2] < other[0] or other[2] < one[0]
-    return not (is_beside or one[3] < other[1] or other[3] < one[1])
 
 
 def _places(part: nx.Graph[Any]) -> dict[Hashable, tuple[float, float]]:

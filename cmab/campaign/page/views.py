@@ -64,7 +64,6 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
     reported = [of for of in rounds if of.state == "reported"]
     known = [of for of in reported if not math.isnan(of.count)]
     total = float(sum(of.count for of in known))
-    bound = bound_of(folder) if reported else None
     return {
         "reported": reported,
         "waiting": [of for of in rounds if of.state == "waiting"],
@@ -75,7 +74,7 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
         "total": total if known else None,
         "people": by_name(folder, 100),
         "chart": known[-30:],
-        "bound": bound.exact_gap if bound is not None else None,
+        "bound": bound_of(folder) if reported else None,
         "next": next_round(folder),
         "margin": 100 * MARGIN,
     }

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from cmab.campaign.files import Names, Options, alike_in_words, names_in
+from cmab.campaign.files import Names, Options, alike_in_words
 from cmab.campaign.folder import CampaignFolder, create_folder
 from cmab.campaign.progress import different_people, exported
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
@@ -92,29 +92,12 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     folder.change(title="Summer", ties=(("Ann", "Neu"),))
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("id,name\n1,Ann\n2,Bob\n", "Ann|Bob"),
-        ("Tea, green\nMilk\n", "Tea, green|Milk"),
-        ("1\tTea, green, hot\n2\tMilk", "Tea, green, hot|Milk"),
-        ("id;Drink\n1;Tea\n2;Milk", "Tea|Milk"),
-        ("Ann, Bob; x, Cy", "Ann|Bob; x|Cy"),
-        ('"#metoo"\n# a comment\nplain', "#metoo|plain"),
-        ("Ann\nnobody\n-\nN/A\nBob", "Ann|Bob"),
-        ("id,name\n1,Ann\n\nfrom,to\n1,2\n", "line 4: a second table must not follow"),
-        ("name,cost\nAnn,3\n\nTotal,3\n", "line 4: a second table must not follow"),
-        ("Ann\nAnn\n", "line 2: Ann must be listed once"),
-    ],
-)
-def test_lists_as_people_bring_them(text, names):
-    if ":" in names:
-        with pytest.raises(ValueError, match=names):
-            names_in(text)
-    else:
-        assert "|".join(names_in(text)[0]) == names
+    folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
+    with pytest.raises(ValueError, match="Neu was chosen or reported"):
+        folder.change(ties=())
+    with pytest.raises(ValueError, match="must be a new or an empty folder"):
+        create_folder(folder.path, options, {})
+    assert CampaignFolder(folder.path).rounds() == folder.rounds()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +127,7 @@ def test_different_people_are_counted_once():
     [
         ("Ann, Bob\tDora;nobody\n\n bob ", "Ann| Bob| Dora| bob|"),
         ("Meyer, Zoé = 2; Ann", "Meyer, Zoé|2 Ann|"),
-        ("Ann = 1, Bob", "Ann|1 Bob|"),
+        ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
     ],

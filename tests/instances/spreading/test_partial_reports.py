@@ -79,13 +79,8 @@ def test_every_learner_of_a_network_takes_every_report(case, tmp_path):
 
 
 def counted(running, told):
-    """Compare summary, log and state with the outcomes of each tie that were told."""
+    """Compare log and state with the outcomes of each tie that were told."""
     seen = {tie: [each[tie] for each in told if tie in each] for tie in TIES}
-    expected = {tie: (len(each), sum(each) / len(each)) for tie, each in seen.items() if each}
-    summary = running.summary()
-    assert f"{len(expected)} of {len(TIES)} ties seen" in summary
-    for (one, other), (n, mean) in expected.items():
-        assert f"  {one} – {other}  mean {mean:.3f}, seen {n}" in summary
     log = read_campaign(running.address)
     rows = [row for row in log.rows() if row["outcome"] is not None]
     assert sorted((row["arm_1"], row["arm_2"], row["outcome"]) for row in rows) == sorted(
@@ -128,4 +123,4 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
         Campaign(HierarchicalCTS(later), path)
     running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
     running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
-    assert f"{new[0][0]} – nina  mean 1.000" in running.summary()
+    assert running.history()[-1]["outcomes"][new[0]] == 1.0

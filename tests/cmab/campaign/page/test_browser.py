@@ -331,12 +331,23 @@ def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, serv
     click(browser, "Create the campaign")
     click(browser, "Choose 5 people")
     labels = browser.execute_script(
-        "return [...document.querySelectorAll('svg text')].map(e => e.getBoundingClientRect().toJSON())"
+        "return [...document.querySelectorAll('svg > text')].map(e => e.getBoundingClientRect().toJSON())"
     )
     people = set().union(*graph.edges)
-    assert len(browser.find_elements("css selector", "circle > title")) == len(people)
+    assert len(browser.find_elements("css selector", "svg > g > circle")) == len(people)
     assert 5 <= len(labels) <= 13
     for at, one in enumerate(labels):
         for other in labels[:at]:
             apart = one["right"] < other["left"] or other["right"] < one["left"]
             assert apart or one["bottom"] < other["top"] + 6 or other["bottom"] < one["top"] + 6
+    look(browser, *LOOKS[0][:1], is_dark=False)
+    quiet = by(browser, "svg > g:not(:has(.asked))")
+    name = quiet.find_element("css selector", "text")
+    assert not name.is_displayed()
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", quiet)
+    box = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", quiet)
+    point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    wait(name.is_displayed)
+    look(browser, *LOOKS[1][:1], is_dark=False)

@@ -216,7 +216,7 @@ def test_times_are_local_in_tables_and_lists(page, spring, asked, monkeypatch):
 
 def test_the_settings_name_the_file_that_was_brought(page):
     place = page.create("Brought", files={"network": ("Our friends.csv", NETWORK.encode(), "text/csv")})
-    assert "The file Our friends.csv is an edge list" in page.get(f"{place}/settings").text
+    assert "The file Our friends.csv is a list of ties" in page.get(f"{place}/settings").text
 
 
 def test_options_stay_if_the_campaign_cannot_be_opened_again(page, monkeypatch):
@@ -321,9 +321,10 @@ def test_title_notes_and_deletion(page):
     place = page.create("Rename me")
     assert "Another campaign has the title rename me" in page.show(400, title="rename me")[1]
     other = page.create("Other")
-    assert "has the title Rename me" in page.send(
-        f"{other}/settings", f"{other}/settings", 400, title="Rename me", notes=""
-    ).text
+    assert (
+        "has the title Rename me"
+        in page.send(f"{other}/settings", f"{other}/settings", 400, title="Rename me", notes="").text
+    )
     page.send(f"{place}/settings", f"{place}/settings", title="Renamed", notes="Bring cake")
     assert "Renamed" in page.get("/").text and "Bring cake" in page.get(place).text
     page.send(f"{place}/settings", f"{place}/delete", 400)
@@ -424,8 +425,10 @@ def test_lists_and_other_formats_of_networks(page):
     assert '"row">Items</th>' in page.get(f"{made}/export").text
     list_of = {"files": {}, "kind": "list", "k": "1"}
     text = page.show(names="1\tTea, green\n2\tMilk", **list_of)[1]
-    assert "Only column 2 of 2 was read." in text and "names: Tea, green; Milk" in text
-    assert "The list: line 2: Ann must be" in page.show(400, names="Ann\nAnn", **list_of)[1]
+    assert "The names are those of the column 2." in text and "names: Tea, green; Milk" in text
+    assert "The list, line 2: Ann must be" in page.show(400, names="Ann\nAnn", **list_of)[1]
+    words = "The list must have one name in a line, got two columns of names, as those of people who know"
+    assert words in page.show(400, names="name,friend\nAnn,Bob\nBob,Cy", **list_of)[1]
     gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
     place = page.create("Two", files={"network": ("../../x.gml", gml, "text/plain")}, k="1")
     page.choose(place, without="b")
@@ -443,10 +446,11 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     data, text = page.show(network=FORM, title="Shown")
     for words in (
         "5 people, 3 ties",
-        "<li>The file friends.csv is an edge list separated by commas",
-        'Timestamp<br><span class="badge">not used',
-        'Your name<br><span class="badge">person',
-        'hours<br><span class="badge">weight',
+        "<li>The file friends.csv is a list of ties separated by commas",
+        "Timestamp<br>not used",
+        'Your name<br><span class="badge known">person',
+        "hours<br>not used",
+        '<option value="" selected>found from the file: Your name</option>',
         "<td>Ann Lee</td><td>Bob</td><td>3</td>",
         "Left out above the header: Survey 2024",
         "Lines that begin with # or % are left out: 1",
@@ -458,7 +462,7 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     # Other columns are shown first, also if the button to create is pressed.
     changed = data | {"to_column": "hours", "step": "create"}
     answer = page.client.post("/new", data=changed)
-    assert answer.status_code == 200 and 'hours<br><span class="badge">person' in answer.text
+    assert answer.status_code == 200 and 'hours<br><span class="badge known">person' in answer.text
     answer = page.client.post("/new", data=data | {"step": "create"})
     assert answer.headers["location"] == "/c/shown"
     with page.store.held("shown") as opened:
@@ -481,15 +485,16 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
         ),
         (NETWORK, {"k": "99"}, ["At most 8 names can be chosen in a round"]),
         (
-            "person,friend,strength\na,b,2\nb,c,\nd,e,x\n",
+            "person,friend,strength\na,b,2\nb,c\nd,e,x,y\n",
             {"k": "many", "title": " "},
             [
                 "title must have",
                 "1 or more, got many",
-                "friends.csv, line 3, column strength: a weight must be",
-                "friends.csv, line 4, column strength: a weight must be",
+                "friends.csv, line 3: a line must have 3 cells",
+                "friends.csv, line 4: a line must have 3 cells",
             ],
         ),
+        ("Name\nAnn\nBob\n", {}, ["got one column; names alone are a list of items without ties."]),
     ],
 )
 def test_all_errors_of_a_new_campaign_are_shown_and_the_file_is_kept(page, network, fields, errors):
@@ -499,5 +504,6 @@ def test_all_errors_of_a_new_campaign_are_shown_and_the_file_is_kept(page, netwo
     listed = text.partition('role="alert"')[2].partition("</ul>")[0]
     assert listed.count("<li>") == len(errors) and str(page.store.root) not in text
     assert ("friends.csv is kept" in text) is bool(network)
+    assert ('<option value="strength">strength</option>' in text) is ("strength" in network)
     assert page.client.post("/new", data=data | {"step": "create"}).status_code == 400
     assert page.store.slugs() == before
