@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -73,19 +73,6 @@ class Played:
         """Return the record after the statistics of removed arms with so many outcomes were dropped."""
         known = self.unreported
         return replace(self, unreported=None if known is None else known + outcomes)
-
-    def listed(self) -> list[float | None]:
-        """Return the entries of the record in a file."""
-        return [None if entry is not None and not math.isfinite(entry) else entry for entry in astuple(self)]
-
-    @classmethod
-    def of(cls, entries: Any) -> Played:
-        """Return the record with these entries of a file."""
-        told, total, spread, low, high, unreported, valued, widest = entries
-        # The sums of huge rewards are not finite.
-        total, spread = math.nan if total is None else total, math.inf if spread is None else spread
-        low, high = math.inf if low is None else low, -math.inf if high is None else high
-        return cls(told, total, spread, low, high, unreported, valued, widest)
 
 
 def note_round(played: Played, policy: AnyPolicy, ticket: Ticket, feedback: Feedback) -> None:

@@ -6,12 +6,13 @@ import copy
 import itertools
 import json
 import logging
+import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,6 @@ from cmab.validation import check_flag, integer, real, shown
 Told = Feedback | Mapping[Any, Any] | Collection[tuple[Any, Any]]
 
 log = logging.getLogger("cmab.campaign")
-_NONE = float("nan")
 _UNDONE_BY_UNDO = ("tell", "cancel", "correct", "undo")
 
 
@@ -92,10 +92,7 @@ class Request:
 
     number: int
     names: tuple[Hashable, ...]
-    ticket: Ticket
-
-    def __repr__(self) -> str:
-        return f"Request(number={self.number}, names={self.names!r})"
+    ticket: Ticket = field(repr=False)
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.names)
@@ -125,10 +122,10 @@ class Campaign:
         The seed of a new campaign. An existing campaign has its own, so that `rng` has no effect on it.
     support : tuple of float, optional
         The interval that outcomes must lie in, as in `Session`. It is stored with the campaign.
-    expires : datetime.timedelta or int, optional
-        The age at which a ticket without a report is cancelled: a time, or a number of tickets that were
-        issued after it. It is stored with the campaign. Each ask first cancels the tickets that have reached
-        this age. A later report of such a ticket is still accepted. If omitted, the stored age applies.
+    expires : datetime.timedelta, optional
+        The age at which a ticket without a report is cancelled. It is stored with the campaign. Each ask
+        first cancels the tickets that have reached this age. A later report of such a ticket is still
+        accepted. If omitted, the stored age applies.
     accept_changes : bool
         If False, raise ``ValueError`` and list the changes if the arms or the parameters of the learner
         differ from those in the store. If True, accept these changes, and compute the state from the events
@@ -183,7 +180,7 @@ class Campaign:
         *,
         rng: Seed = None,
         support: tuple[float, float] | None = None,
-        expires: timedelta | int | None = None,
+        expires: timedelta | None = None,
         accept_changes: bool = False,
         propensity_draws: int = 0,
         author: str | None = None,
@@ -191,24 +188,23 @@ class Campaign:
     ) -> None:
         check_flag("accept_changes", accept_changes)
         self._draws = integer("propensity_draws", propensity_draws, 0)
-        self._author = _checked_author(author)
-        limit, declared = _age_body(expires), interval_of(support)
+        self._author = None if author is None else _checked_text("author", author)
+        limit = None if expires is None else real("expires", expires.total_seconds(), 0.0)
+        declared = interval_of(support)
         if not isinstance(learner, Oracle):
             check_policy_instance(learner)
         if isinstance(learner, Explorer):
             raise TypeError(f"learner must not be an explorer, which runs in a Session, got {shown(learner)}")
         generator = _generator(copy.deepcopy(rng))
         store = Store(where, real("timeout", timeout, 0.0))
-        is_there = store.exists()
-        stored = declared
-        for first in store.find(number=1) if is_there else ():
-            stored = interval_of(first.body["support"])
-        if is_there and declared is not None and stored != declared:
+        first = store.first()
+        stored = declared if first is None else interval_of(first.body["support"])
+        if declared not in (None, stored):
             raise ValueError(f"support must be that of {store.where}, {stored}, got {support}")
         self.policy: Policy[Any] = learner_for(learner, stored)
         self.support = support_of(self.policy, stored)
         self._replica = Replica(store, self.policy, accept_changes)
-        if not is_there:
+        if first is None:
             beginning = {
                 "format": FORMAT,
                 "token": secrets.token_hex(8),
@@ -219,26 +215,20 @@ class Campaign:
             store.create(self._event("campaign", None, self._replica.described | beginning))
         self._replica.open()
         check_budgets(self.policy, self._replica.replay.state)  # before anything is written
-        self._check_learner(accept_changes)
-        if expires is not None and limit != self._replica.of.last["expires"]:
-            self._describe(expires=limit)
+        self._check_learner(accept_changes, limit)
 
-    def _check_learner(self, accept_changes: bool) -> None:
-        """Describe the learner and its names in a new event if they have changed and this is accepted."""
-        of, where, learner = self._replica.of, self._replica.store.where, self._replica.described["learner"]
+    def _check_learner(self, accept_changes: bool, limit: float | None) -> None:
+        """Describe the learner, its names and the age in a new event if they have changed and may change."""
+        of, where, described = self._replica.of, self._replica.store.where, self._replica.described
         kept = of.last["learner"]["class"]
-        if kept != learner["class"]:
-            raise ValueError(f"{where} must be a campaign of {learner['class']}, got {kept}")
+        if kept != described["learner"]["class"]:
+            raise ValueError(f"{where} must be a campaign of {described['learner']['class']}, got {kept}")
         found = of.changes()
         if found and not accept_changes:
             raise ChangedLearnerError(where, shown("; ".join(found), 400))
-        if found or not of.line or versions() != of.last["versions"]:
-            self._describe()
-
-    def _describe(self, **more: Any) -> None:
-        """Add an event with the present learner, its names and other options."""
-        of, described = self._replica.of, self._replica.described
-        self._act(lambda: [self._event("changed", None, described | {"expires": of.last["expires"]} | more)])
+        age = of.last["expires"] if limit is None else limit
+        if found or not of.line or (versions(), age) != (of.last["versions"], of.last["expires"]):
+            self._act(lambda: [self._event("changed", None, described | {"expires": age})])
 
     def __repr__(self) -> str:
         return f"Campaign({self.policy!r}, {self._replica.store.where!r})"
@@ -270,11 +260,9 @@ class Campaign:
         """The number of events, which grows with every action of any process."""
         return self._replica.current().number
 
-    @contextmanager
-    def within(self, timeout: float) -> Iterator[None]:
+    def within(self, timeout: float) -> AbstractContextManager[None]:
         """Let the calls of this thread in a block wait at most this number of seconds for the database."""
-        with self._replica.store.within(real("timeout", timeout, 0.0)):
-            yield
+        return self._replica.store.within(real("timeout", timeout, 0.0))
 
     def history(self) -> list[dict[str, Any]]:
         """Return all events by name, oldest first.
@@ -302,7 +290,7 @@ class Campaign:
             database. ``error``: the last error of the policy in this process, such as a fit that failed.
         """
         replica, now = self._replica, time.time()
-        replay, snapshots = replica.current(), replica.store.snapshots()
+        replay = replica.current()
         oldest = min((event.at for event in replay.pending.values()), default=None)
         return {
             "store": replica.store.where,
@@ -312,7 +300,7 @@ class Campaign:
             "pending": len(replay.pending),
             "oldest_pending": None if oldest is None else now - oldest,
             "last_told": None if replay.last_told is None else now - replay.last_told,
-            "since_snapshot": replay.number - (snapshots[0] if snapshots else 0),
+            "since_snapshot": replay.number - replica.store.snapshot()[0],
             "overtaken": replica.store.overtaken,
             "repeated": replica.store.repeated,
             "error": replica.error,
@@ -391,7 +379,7 @@ class Campaign:
         """
         target = Path(path)
         if target.suffix == ".csv":
-            read_campaign(self.address, timeout=self._replica.store.left()).to_csv(target)
+            read_campaign(self.address, timeout=self._replica.store.patience.seconds).to_csv(target)
         elif target.suffix == ".jsonl":
             lines = [json.dumps(_plain(row), ensure_ascii=False) for row in self.history()]
             target.write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -593,7 +581,7 @@ class Campaign:
         outcomes: Told | None = None,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
         **seen: Any,
@@ -681,7 +669,7 @@ class Campaign:
         outcomes: Told | None = None,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         **seen: Any,
     ) -> None:
@@ -730,34 +718,28 @@ class Campaign:
             If another process has told, cancelled, corrected or undone something since the last call of this
             campaign. Look at the last event of `history` and call `undo` again if that is the event to undo.
         """
-        replica = self._replica
-        with replica.acting():
-            known = replica.replay.number
-            events = self._undoable(0, known)
-            undone = {event.body["line"] for event in events if event.kind == "undo"}
-            standing = [event for event in events if event.kind != "undo" and event.number not in undone]
+        replica, known, undone = self._replica, self._replica.replay.number, list[Event]()
+
+        def made() -> list[Event]:
+            events = list(replica.store.read(kinds=_UNDONE_BY_UNDO))
+            events = [event for event in events if not event.body.keys() & {"expired", "withdrawn"}]
+            if events and events[-1].number > known:
+                raise NewerEventsError(
+                    "undo must take back an event that this campaign has read, got newer events of another"
+                    " process; look at the last event of history(), and call undo() again"
+                )
+            former = {event.body["line"] for event in events if event.kind == "undo"}
+            standing = [event for event in events if event.kind != "undo" and event.number not in former]
             if not standing:
                 raise NothingToUndoError("undo must follow a tell, cancel or correction, got none left")
-            target = standing[-1]
-            while True:
-                events = [self._event("undo", target.ticket, {"line": target.number})]
-                if (new := target.body.get("replaced_by")) in replica.replay.pending:
-                    events.append(self._event("cancel", new, {"withdrawn": True}))
-                if replica.write(events):
-                    return row_of(target, replica.of.labels, True)
-                self._undoable(known, known)
+            undone[:] = [target] = standing[-1:]
+            found = [self._event("undo", target.ticket, {"line": target.number})]
+            if (new := target.body.get("replaced_by")) in replica.replay.pending:
+                found.append(self._event("cancel", new, {"withdrawn": True}))
+            return found
 
-    def _undoable(self, after: int, known: int) -> list[Event]:
-        """Return the events after a number that count for `undo`; raise an error if some are unknown."""
-        found = list(self._replica.store.read(after, kinds=_UNDONE_BY_UNDO))
-        found = [event for event in found if not event.body.keys() & {"expired", "withdrawn"}]
-        if found and found[-1].number > known:
-            self._replica.catch_up()
-            raise NewerEventsError(
-                "undo must take back an event that this campaign has read, got newer events of another"
-                " process; look at the last event of history(), and call undo() again"
-            )
-        return found
+        self._act(made)
+        return row_of(undone[0], replica.of.labels, True)
 
     def note(self, text: str) -> None:
         """Add an event with a text for the readers of `history`; the policy learns nothing from it."""
@@ -854,7 +836,7 @@ class Campaign:
         kind: str,
         ticket: Request | Ticket | int | None = None,
         *,
-        reward: float = _NONE,
+        reward: float = math.nan,
         played: Collection[Hashable] | None = None,
         key: str | None = None,
         **report: Any,
@@ -895,7 +877,7 @@ class Campaign:
 
     def _stored(self, kind: str, key: str | None, ticket: Any = None) -> Event | None:
         """Return the stored event with a key, or None; raise an error if the key is of another call."""
-        same = () if key is None else self._replica.store.find(key=_checked_key(key))
+        same = () if key is None else self._replica.store.find(key=_checked_text("key", key))
         found = next(iter(same), None)
         if found and (found.kind != kind or (ticket is not None and found.ticket != _number_of(ticket))):
             raise UsedKeyError(
@@ -941,35 +923,17 @@ def _number_of(ticket: Any) -> int:
     return ticket.number if isinstance(ticket, Request | Ticket) else integer("ticket", ticket)
 
 
-def _checked_author(author: Any) -> str | None:
-    is_text = isinstance(author, str) and 0 < len(author) <= 200 and author.isprintable()
-    if author is not None and not is_text:
-        raise ValueError(f"author must be a printable string of 1 to 200 characters, got {shown(author)}")
-    return author  # type: ignore[no-any-return]
+def _checked_text(name: str, text: Any) -> str:
+    if not isinstance(text, str) or not 0 < len(text) <= 200 or "\0" in text:
+        raise ValueError(f"{name} must be a string of 1 to 200 characters without NUL, got {shown(text)}")
+    return text
 
 
-def _checked_key(key: Any) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= 200 or "\0" in key:
-        raise ValueError(f"key must be a string of 1 to 200 characters without NUL, got {shown(key)}")
-    return key
-
-
-def _age_body(age: timedelta | int | None) -> Any:
-    """Return a valid age for an event: a number of rounds, the seconds of a time, or None."""
-    if isinstance(age, timedelta):
-        return {"seconds": real("expires", age.total_seconds(), 0.0)}
-    return None if age is None else integer("expires", age, 0)
-
-
-def _expired(replay: Replay) -> Sequence[int]:
+def _expired(replay: Replay) -> list[int]:
     """Return the pending tickets that are at least as old as tickets may be, the oldest first."""
     limit = replay.of.last["expires"]
-    if limit is None:
-        return ()
-    if isinstance(limit, dict):
-        latest = time.time() - limit["seconds"]
-        return sorted(number for number, event in replay.pending.items() if event.at <= latest)
-    return sorted(number for number in replay.pending if replay.asked - 1 - number >= limit)
+    latest = -math.inf if limit is None else time.time() - limit
+    return sorted(number for number, event in replay.pending.items() if event.at <= latest)
 
 
 def _plain(value: Any) -> Any:

@@ -40,7 +40,9 @@ def clean(text: str) -> str:
     >>> clean("  Anna   Meyer ")
     'Anna Meyer'
     """
-    return " ".join(re.sub(r"[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text)).split())
+    if not text.isascii():
+        text = re.sub(r"[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text))
+    return " ".join(text.split())
 
 
 def short(text: str) -> str:

@@ -38,9 +38,9 @@ def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     rounds = folder.rounds()
     told = [each for each in rounds if each.state == "reported"]
     waiting = [each for each in rounds if each.state == "waiting" and each.number != of.number]
-    known = not_new(rounds, but=of) if of.is_new_only else set()
+    known = not_new(rounds, but=of).difference(of.names) if of.is_new_only else set()
     # A name stays the best so far if others are left out.
-    outs = {frozenset(known.union(out) - {*of.names}) for out in ((), of.left_out)}
+    outs = {frozenset(known.union(out)) for out in ((), of.left_out)}
     labels = folder.problem.names.labels
     means = folder.campaign.beliefs().means
     best = {labels[at] for out in outs for at in folder.best(out, known, means).tolist()}

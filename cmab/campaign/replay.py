@@ -26,7 +26,7 @@ from cmab.campaign.store import Event, Store
 from cmab.feedback import Context, Feedback, Ticket
 from cmab.offline.log import Log, LoggedRound
 from cmab.policy import Policy
-from cmab.validation import check_name
+from cmab.validation import check_name, shown
 
 #: Parts of a context with at most this many numbers are stored whole; of larger ones, the rows of the ticket.
 _SMALL = 256
@@ -133,8 +133,8 @@ class Translation:
             former = set(map(names.form_of, own))
             left = [name for name in own if names.form_of(name) not in names.number]
             new = [name for name in names.own if name not in former]
-            words += [f"{names.counted(new)} new ({_few(new)})"] if new else []
-            words += [f"{names.counted(left)} gone ({_few(left)})"] if left else []
+            words += [f"{names.counted(new)} new ({shown(new, 200)})"] if new else []
+            words += [f"{names.counted(left)} gone ({shown(left, 200)})"] if left else []
         kept, present = self.last["learner"], archive.described(self.policy)
         others = archive.differences(kept, present)
         if words:  # these numbers follow from the names
@@ -150,33 +150,27 @@ class Translation:
         if not hasattr(self._own, "generator"):
             self._own.generator = np.random.Generator(np.random.Philox(key=[self.first["seed"], 0]))
             self._own.position = self._own.generator.bit_generator.state
-        rng, position = self._own.generator, self._own.position
+        rng: np.random.Generator = self._own.generator
+        position = self._own.position
         position["state"]["key"][1] = purpose
         position["state"]["counter"][2:] = salt, number
         rng.bit_generator.state = position
-        found: np.random.Generator = rng
-        return found
+        return rng
 
     # Tickets and contexts.
 
     def ask_body(self, super_arm: IntArray, context: Context | None) -> Body:
         """Return the body of the event of a ticket."""
         body: Body = {"names": self.line, "super_arm": super_arm.tolist()}
-        if context is not None:
-            body["context"] = self._context_body(context, super_arm)
-        return body
-
-    def _context_body(self, context: Context, super_arm: IntArray) -> Body:
-        body: Body = {}
-        for name in context.parts:
-            part = getattr(context, name)
+        for name in () if context is None else context.parts:
+            part, parts = getattr(context, name), body.setdefault("context", {})
             if name == "available" or part.size <= _SMALL:
-                body[name] = array_body(part)
+                parts[name] = array_body(part)
             else:
                 # Those of the base arms that a later report can need.
                 is_same = self.choices.own == self.arms.own
                 rows = super_arm if is_same else self.policy.oracle.triggered_arms(super_arm)
-                body[name] = array_body(part[rows]) | {"rows": np.asarray(rows).tolist()}
+                parts[name] = array_body(part[rows]) | {"rows": np.asarray(rows).tolist()}
         return body
 
     def ticket(self, number: int, body: Body) -> Ticket:
@@ -404,7 +398,7 @@ class Replay:
         document = self._owner() | {
             "counts": [self.number, self.asked, self.told, self.last_told],
             "pending": [list(event) for event in self.pending.values()],
-            "played": self.played.listed(),
+            "played": archive.flattened(self.played, "played", arrays),
             "state": archive.flattened(self.state, "state", arrays),
         }
         return archive.packed(document, arrays, compressed=False)
@@ -420,7 +414,7 @@ class Replay:
         made.number, made.asked, made.told, made.last_told = document["counts"]
         events = (Event(*row) for row in document["pending"])
         made.pending = {event.ticket: event for event in events if event.ticket is not None}
-        made.played = Played.of(document["played"])
+        made.played = archive.filled(made.played, document["played"], arrays)
         return made
 
     def _owner(self) -> dict[str, Any]:
@@ -530,11 +524,6 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def _few(names: Sequence[Hashable]) -> str:
-    more = f", and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return f"[{', '.join(map(repr, names[:5]))}{more}]"
-
-
 # The log
 
 
@@ -570,7 +559,7 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
     """
     store = Store(where, timeout)
     try:
-        if not store.exists():
+        if store.first() is None:
             raise ValueError(f"where must be a campaign, got {store.where}, which has none")
         events = list(store.read())
     finally:

@@ -51,32 +51,30 @@ class Replica:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Hold the lock of the actions of this process."""
-        with self.store.within(None):
-            if not self.store.lock.acquire(timeout=max(self.store.left(), 0.001)):
-                raise StoreTimeoutError(
-                    f"{self.store.where}: another call of this process still waits for the store or works"
-                )
-            try:
-                if self.store.breaks != self._breaks:
-                    self.open()
-                yield
-            finally:
-                self.store.lock.release()
+        if not self.store.lock.acquire(timeout=max(self.store.patience.seconds, 0.001)):
+            raise StoreTimeoutError(
+                f"{self.store.where}: another call of this process still waits for the store or works"
+            )
+        try:
+            if self.store.breaks != self._breaks:
+                self.open()
+            yield
+        finally:
+            self.store.lock.release()
 
     def current(self) -> Replay:
         """Return the state after the events of all processes, or the known one while an action runs."""
-        with self.store.within(None):
-            if self.store.lock.acquire(blocking=False):
-                try:
-                    self.catch_up()
-                finally:
-                    self.store.lock.release()
+        if self.store.lock.acquire(blocking=False):
+            try:
+                self.catch_up()
+            finally:
+                self.store.lock.release()
         return self.replay
 
     def open(self) -> None:
         """Compute the state of all events, from a snapshot if possible."""
         with self.store.lock:
-            if not self.store.exists():
+            if self.store.first() is None:
                 raise DamagedStoreError(
                     f"{self.store.where} must have a campaign, got none; restore a backup"
                 )
@@ -114,24 +112,19 @@ class Replica:
             self._keep_snapshot()
         return stored
 
-    def take(self, events: Sequence[Event]) -> None:
-        """Process stored events that follow the known ones."""
-        # A description of this process is also read again, because the store has its number.
-        if any(event.kind in ("changed", "forget") for event in events):
-            self._read_names()
-        if any(event.kind in ("correct", "undo") for event in events):
-            self._replay()
-        else:
-            self.replay = self._after(self.replay, events)
-
     def catch_up(self) -> bool:
-        """Process the events of other processes; return whether there were any."""
+        """Process the events that were not read yet; return whether there were any."""
         events = list(self.store.read(self.replay.number))
+        kinds = {event.kind for event in events}
         if self.store.breaks != self._breaks:
             self.open()
             return True
-        if events:
-            self.take(events)
+        if kinds & {"changed", "forget"}:
+            self._read_names()
+        if kinds & {"correct", "undo"}:
+            self._replay()
+        else:
+            self.replay = self._after(self.replay, events) if events else self.replay
         return bool(events)
 
     def chain(self, replay: Replay) -> Any:
@@ -163,15 +156,15 @@ class Replica:
 
     def _replay(self) -> None:
         """Compute the state of all events, from the last snapshot that corrections leave valid."""
-        found = {event.number: event for event in self.store.read(kinds=("correct", "undo"))}
-        undone = {event.body["line"] for event in found.values() if event.kind == "undo"}
-        corrections = {
-            event.body["line"]: event
-            for event in found.values()
-            if event.kind == "correct" and event.number not in undone
-        }
-        # The number of the first event that each of them changes, also if it takes back a correction.
-        first = {number: found.get(e.body["line"], e).body["line"] for number, e in found.items()}
+        changes = list(self.store.read(kinds=("correct", "undo")))
+        undone = {event.body["line"] for event in changes if event.kind == "undo"}
+        corrections, first = dict[int, Event](), dict[int, int]()
+        for event in changes:
+            line = event.body["line"]
+            # The number of the first event that it changes, also if it takes back a correction.
+            first[event.number] = first.get(line, line)
+            if event.kind == "correct" and event.number not in undone:
+                corrections[line] = event
         replay = self._snapshot(lambda at: all(line > at for n, line in first.items() if n > at))
         begun = replay.number
         for event in self.store.read(begun):
@@ -186,18 +179,14 @@ class Replica:
             self._keep_snapshot()
 
     def _snapshot(self, is_valid: Callable[[int], bool]) -> Replay:
-        """Return the state of the last valid snapshot, or the state before the first ticket."""
-        for number in () if self.accept_changes else self.store.snapshots():
-            try:
-                found = Replay.unpacked(self.of, self.store.snapshot(number)) if is_valid(number) else None
-            except (ValueError, KeyError) as error:
-                log.warning(
-                    "%s: the snapshot after event %d is not used: %s", self.store.where, number, error
-                )
-                continue
-            if found is not None:
-                return found
-        return Replay.fresh(self.of)
+        """Return the state of the snapshot if it is valid, or the state before the first ticket."""
+        number, data = (0, b"") if self.accept_changes else self.store.snapshot()
+        found = None
+        try:
+            found = Replay.unpacked(self.of, data) if data and is_valid(number) else None
+        except (ValueError, KeyError) as error:
+            log.warning("%s: the snapshot after event %d is not used: %s", self.store.where, number, error)
+        return Replay.fresh(self.of) if found is None else found
 
     def _keep_snapshot(self) -> None:
         """Store a snapshot if possible; without one, a new process replays more events."""

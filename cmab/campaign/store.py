@@ -40,7 +40,7 @@ _PAGE = 5_000
 _BUSY, _AWAY = 0.004, 1.0
 #: The seconds after which a repeated call is worth a warning.
 _LONG = 1.0
-#: The seconds for which a server of PostgreSQL may be silent after the deadline. A statement that waits for a
+#: The seconds for which a server of PostgreSQL may be silent after that time. A statement that waits for a
 #: lock is taken back by the server itself, after one second.
 _SILENT = 1.5
 _SQLITE_ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -168,6 +168,13 @@ def address_of(where: str | os.PathLike[str]) -> tuple[str, str]:
     return url, name or "campaign"
 
 
+class Patience(threading.local):
+    """The number of seconds that a call of a thread waits for the database at most."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
 class Store:
     """The events of one campaign.
 
@@ -194,7 +201,7 @@ class Store:
             except ImportError:
                 raise ImportError('PostgreSQL needs psycopg: pip install "cmab[postgres]"') from None
             self._driver = psycopg
-        self.timeout = timeout
+        self.patience = Patience(timeout)
         #: The numbers of repeated calls and of overtaken writes, for `Campaign.health`.
         self.repeated = self.overtaken = 0
         #: The number of lost connections. A server that has stopped may have lost events that were read, but
@@ -209,7 +216,6 @@ class Store:
     def renew_locks(self) -> None:
         """Make the locks that the users of this store share, also in a child process."""
         self.lock, self.long_lock = threading.RLock(), threading.RLock()
-        self._deadline = threading.local()
 
     @property
     def where(self) -> str:
@@ -228,43 +234,35 @@ class Store:
         _close(self._idle)
 
     @contextmanager
-    def within(self, timeout: float | None) -> Iterator[None]:
-        """Set the deadline of the calls of this thread in a block; None for the usual timeout."""
-        outer = getattr(self._deadline, "at", None)
-        if outer is None or timeout is not None:
-            self._deadline.at = time.monotonic() + (self.timeout if timeout is None else timeout)
+    def within(self, timeout: float) -> Iterator[None]:
+        """Set the patience of this thread in a block."""
+        outer, self.patience.seconds = self.patience.seconds, timeout
         try:
             yield
         finally:
-            self._deadline.at = outer
-
-    def left(self) -> float:
-        """Return the seconds until the deadline of this thread."""
-        at = getattr(self._deadline, "at", None)
-        return self.timeout if at is None else max(0.0, at - time.monotonic())
+            self.patience.seconds = outer
 
     # Reading.
 
-    def exists(self) -> bool:
-        """Return whether the campaign exists, and can be read by this version."""
+    def first(self) -> Event | None:
+        """Return the first event, which this version can read; None if the campaign does not exist."""
         if self.is_sqlite and not (Path(self._target).exists() and Path(self._target).stat().st_size):
-            return False
+            return None
         table = "1 FROM sqlite_master WHERE name = 'cmab_events'"
         if not self.is_sqlite:
             table = "1 WHERE to_regclass('cmab_events') IS NOT NULL"
-        if not self._rows(f"SELECT {table}"):
-            return False
-        for row in self._rows(f"{_FIND} ORDER BY number LIMIT 1", self.name):
-            first = self._event(row)
-            if first.number != 1:
-                raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
-            if first.body.get("format", 0) > FORMAT:
-                raise NewerVersionError(
-                    f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
-                    " newer version; update cmab"
-                )
-            return True
-        return False
+        rows = self._rows(f"SELECT {table}") and self._rows(f"{_FIND} ORDER BY number LIMIT 1", self.name)
+        if not rows:
+            return None
+        first = self._event(rows[0])
+        if first.number != 1:
+            raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
+        if first.body.get("format", 0) > FORMAT:
+            raise NewerVersionError(
+                f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
+                " newer version; update cmab"
+            )
+        return first
 
     def read(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Event]:
         """Yield the events after a number, of all kinds or of these; raise `DamagedStoreError` at a gap."""
@@ -286,15 +284,10 @@ class Store:
         rows = self._rows(f"{_FIND}{same} ORDER BY number", self.name, *values.values())
         return list(map(self._event, rows))
 
-    def snapshots(self) -> list[int]:
-        """Return the numbers of the events of the stored snapshots, the latest first."""
-        query = "SELECT number FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC"
-        return [number for (number,) in self._rows(query, self.name)]
-
-    def snapshot(self, number: int) -> bytes:
-        """Return the snapshot after an event; it is empty if it was replaced since."""
-        query = "SELECT data FROM cmab_snapshots WHERE campaign = ? AND number = ?"
-        return next((data for (data,) in self._rows(query, self.name, number)), b"")
+    def snapshot(self) -> tuple[int, bytes]:
+        """Return the number of the event of the last snapshot, and its data; 0 and nothing without one."""
+        query = "SELECT number, data FROM cmab_snapshots WHERE campaign = ? ORDER BY number DESC LIMIT 1"
+        return next(iter(self._rows(query, self.name)), (0, b""))
 
     # Writing.
 
@@ -387,11 +380,10 @@ class Store:
         return is_kept
 
     def keep_snapshot(self, number: int, data: bytes) -> None:
-        """Store a snapshot, and drop all but this one and the one before."""
-        before = next((one for one in self.snapshots() if one < number), 0)
-        drop = "DELETE FROM cmab_snapshots WHERE campaign = ? AND number <= ? AND number <> ?"
-        insert = "INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?)"
-        self.append([], (drop, (self.name, number, before)), (insert, (self.name, number, data)))
+        """Replace the snapshot."""
+        drop = "DELETE FROM cmab_snapshots WHERE campaign = ?"
+        insert = f"INSERT INTO cmab_snapshots (campaign, number, data) VALUES (?, ?, ?) {_UNLESS}"
+        self.append([], (drop, (self.name,)), (insert, (self.name, number, data)))
 
     def _marked(self, statement: str) -> str:
         """Return a statement with the marks of the driver for parameters."""
@@ -423,26 +415,27 @@ class Store:
     def _call(self, work: Callable[[Any], Found]) -> Found:
         """Return the result of `work` on a cursor of the driver; repeat it while the database is busy."""
         begun, pause, is_told = time.monotonic(), _BUSY, False
-        with self.within(None):
-            while True:
-                try:
-                    with _sqlite if self.is_sqlite else nullcontext():
-                        cursor = self._cursor()
-                        try:
-                            return work(cursor)
-                        finally:
-                            self._idle.append(cursor)
-                except self._driver.Error as error:
-                    is_lost = self._is_lost(error)
-                    self.repeated += 1
-                    if not is_told and (is_lost or time.monotonic() - begun > _LONG):
-                        log.warning("%s: %s; the call is repeated", self.where, _reason(error))
-                        is_told = True
-                    pause = min(2.0 * pause, _AWAY) if is_lost else pause
-                    time.sleep(random.uniform(0.0, min(pause, self.left())))
+        end = begun + self.patience.seconds
+        while True:
+            try:
+                with _sqlite if self.is_sqlite else nullcontext():
+                    cursor = self._cursor(end - time.monotonic())
+                    try:
+                        return work(cursor)
+                    finally:
+                        self._idle.append(cursor)
+            except self._driver.Error as error:
+                left = max(0.0, end - time.monotonic())
+                is_lost = self._is_lost(error, left)
+                self.repeated += 1
+                if not is_told and (is_lost or time.monotonic() - begun > _LONG):
+                    log.warning("%s: %s; the call is repeated", self.where, _reason(error))
+                    is_told = True
+                pause = min(2.0 * pause, _AWAY) if is_lost else pause
+                time.sleep(random.uniform(0.0, min(pause, left)))
 
-    def _cursor(self) -> Any:
-        """Return a cursor of the driver, of a new connection if none is idle."""
+    def _cursor(self, left: float) -> Any:
+        """Return a cursor of the driver, of a new connection in the seconds left if none is idle."""
         made: Any
         with suppress(IndexError):
             return self._idle.pop()
@@ -453,15 +446,15 @@ class Store:
                 made.execute(f"PRAGMA {option}")
             return made.cursor()
         # A network that swallows packets ends the connection, and the call is repeated with another one.
-        wait = {"connect_timeout": max(2, min(int(self.left()), 10)), "tcp_user_timeout": 10_000}
+        wait = {"connect_timeout": max(2, min(int(left), 10)), "tcp_user_timeout": 10_000}
         wait |= {"keepalives_idle": 10, "keepalives_interval": 10, "keepalives_count": 1}
         made = _patient().connect(self._target, autocommit=True, **wait)
-        made.deadline = self._deadline
+        made.patience = self.patience
         cursor = made.cursor()
-        cursor.execute("SET lock_timeout = '1s'")  # then the deadline is checked
+        cursor.execute("SET lock_timeout = '1s'")  # then the time is checked
         return cursor
 
-    def _is_lost(self, error: Any) -> bool:
+    def _is_lost(self, error: Any, left: float) -> bool:
         """Return whether the connection is lost; raise the typed error unless the call can be repeated."""
         reason = f"{self.where}: {_reason(error)}"
         code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
@@ -471,7 +464,7 @@ class Store:
         if is_lost:
             self.close()
             self.breaks += 1
-        is_busy, is_late = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _LOCKED)), self.left() <= 0.0
+        is_busy, is_late = code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _LOCKED)), left <= 0.0
         if is_busy and is_late:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
         if not is_busy and (not is_lost or is_late or _is_refused(error)):
@@ -488,14 +481,16 @@ def _is_refused(error: Any) -> bool:
 
 @cache
 def _patient() -> Any:
-    """Return the connection of psycopg that gives up at a deadline, also if the server is frozen."""
+    """Return the connection of psycopg that loses patience, also with a server that is frozen."""
     import psycopg
 
     class Patient(psycopg.Connection[Any]):
-        deadline: threading.local
+        patience: Patience
 
         def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-            return super().wait(until(self.deadline.at + _SILENT, gen), *args, **options)
+            return super().wait(
+                until(time.monotonic() + self.patience.seconds + _SILENT, gen), *args, **options
+            )
 
     def until(end: float, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         try:

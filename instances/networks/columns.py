@@ -205,7 +205,7 @@ def _ties(
     plural, or a part is a name elsewhere.
     """
     known = {row.fields[first] for row in edges}
-    listed = [SOFT.split(row.fields[at]) for row in edges for at in others]
+    listed = (SOFT.split(row.fields[at]) for row in edges for at in others)
     is_soft = not any(map(SOFT.search, known)) and (
         is_form
         or title.casefold().rstrip("?: ").endswith("s")
@@ -214,20 +214,16 @@ def _ties(
     marks = SOFT if is_soft else _HARD
     ties, nodes, split, nameless = [], [], 0, dict[str, None]()
     for row in edges:
-        name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
+        name, cells = clean(row.fields[first]), [marks.split(row.fields[at]) for at in others]
+        found = [part for parts in cells for part in map(clean, parts) if part]
+        named = [part for part in found if part.casefold() not in NO_NAMES]
+        split += sum(len([*filter(str.strip, parts)]) > 1 for parts in cells)
+        nameless |= dict.fromkeys(part for part in (name, *found) if part.casefold() in NO_NAMES)
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
-        gone = [cell for cell in (name, *given) if cell.casefold() in NO_NAMES]
-        nameless |= dict.fromkeys(gone)
-        given = [cell for cell in given if cell not in gone]
-        if name in gone:
-            continue
-        if name and not given and (is_alone or gone):
-            nodes.append(clean(name))
-            continue
-        for cell in given or [""]:
-            parts = [part for part in map(clean, marks.split(cell)) if part] if marks.search(cell) else [cell]
-            split += len(parts) > 1
-            ties += [(row, clean(name), clean(part)) for part in parts]
+        if name and not named and (is_alone or found) and name not in nameless:
+            nodes.append(name)
+        elif name not in nameless:
+            ties += [(row, name, part) for part in named or [""]]
     if split:
         notes.append(f"cells with several names, of which each is a tie: {split:,}")
     notes += no_names_told(nameless)

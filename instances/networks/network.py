@@ -212,17 +212,12 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
         raise ValueError(
             f"options of columns have no effect on {file}, which is in the format {form}; leave them out"
         )
-    if form is None:
-        table = delimited(file, text, header, asked, delimiter)
-    else:
-        table = written(file, data, text, form)
-    for row, ends in enumerate(table.ends):
+    columns = header, asked, delimiter
+    table = written(file, data, text, form) if form else delimited(file, text, *columns)
+    for place, ends in zip(table.places, table.ends, strict=True):
         if "" in ends:
             empty = ("first", "second")[ends.index("")]
-            raise ValueError(
-                f"{file}, {table.places[row]}: must have two names, got an empty {empty} one; write both"
-                " names in each line"
-            )
+            raise ValueError(f"{file}, {place}: must have two names, got an empty {empty} one; write both")
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must have a tie of two names, got none")
     if form not in ("GraphML", "GEXF"):  # XML states its encoding
@@ -294,7 +289,10 @@ def _text_of_sheet(file: Path, data: bytes) -> Text:
         ) from None
     except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
         raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
-    first, *others = (name for name, sheet in sheets.items() if sheet.size)
+    names = [name for name, sheet in sheets.items() if sheet.size]
+    if not names:
+        raise ValueError(f"{file} must not be empty")
+    first, others = names[0], names[1:]
     sheet = sheets[first].replace(r"^(\d+-\d+-\d+) 00:00:00$", r"\1", regex=True)  # days have no time
     notes = (f"only the sheet {first} is read, without {', '.join(others)}",) if others else ()
     return Text(data, sheet.to_csv(index=False, header=False, sep="\t"), "\t", notes)

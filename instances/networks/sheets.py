@@ -352,12 +352,13 @@ def cut(
         for row in rows if is_name or is_turned else ():  # first and last names are one column
             row.fields[at : at + 2] = [" ".join(row.fields[at : at + 2][:: 1 if is_name else -1]).strip()]
     edges = [row for row in rows if row.fields != first] if has_header else rows
-    if not is_list and all(len(row.fields) < 2 for row in rows):
+    is_narrow = sum(map(bool, first)) < 2
+    if not is_list and is_narrow and (delimiter == " " or all(len(row.fields) < 2 for row in rows)):
         raise ValueError(
             f"{file} must have two names in a line, for the two people of a tie, got one column; names alone"
             " are a list of items without ties"
         )
-    if not is_list and sum(map(bool, first)) < 2:
+    if not is_list and is_narrow:
         given = rows[0]._replace(fields=[*filter(None, first)])
         raise ValueError(wrong_row(file, given, 2, delimiter))
     if not edges:

@@ -134,7 +134,7 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         ("Ann Lee,Bob\nann  lee,Cy\n", "Ann Lee-Bob, Ann Lee-Cy", "one person: ann lee and Ann Lee"),
         ("\u200bAnn,Bob\nBob,Ann\n", "Ann-Bob, Bob-Ann", "2 names"),
         (
-            "ego,alter\nA,B\nC,nobody\n-,D\nE,n/a\n",
+            "ego,alter\nA,B;nobody\nC,nobody\n-,D\nE,n/a\n",
             "A-B",
             "left out, because they are no names: nobody, -, n/a",
         ),
@@ -417,6 +417,9 @@ def test_a_workbook(tmp_path, monkeypatch):
     assert [(u, v) for u, v, _ in ties(network)] == [("Ann Lee", "Bob"), ("Bob", "Cy")]
     assert network.preview.rows[0] == ("2024-03-06", "Ann Lee", "Bob")
     assert "only the sheet Sheet1 is read, without more" in said(network)
+    pd.DataFrame().to_excel(file, index=False)
+    with pytest.raises(ValueError, match="must not be empty"):
+        read_network(file)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ValueError, match=r'pip install "cmab\[excel\]"; or save it as CSV'):
         read_network(file)
@@ -457,6 +460,7 @@ def test_files_as_people_bring_them():
         ("net.csv", "from;to;weight\na;b;1,200\nb;c;9\n", {}, "column weight: 1,200 may mean 1200 or 1.2"),
         ("net.csv", "a,b\n", {"from_column": "x"}, "must have a column 'x', got 1, 2"),
         ("net.csv", "Name\nAnn\nBob\n", {}, "got one column; names alone are a list of items without ties"),
+        ("net.csv", "Name\nAnn Lee\nBob Ray\nCy Orr\n", {}, "names alone are a list of items without ties"),
         ("net.csv", "name,age\nAnn,7\nBob,8\n", {}, "got a table of people only"),
         ("net.csv", "% bip unweighted\n1 1\n1 2\n", {}, "got ties of two kinds"),
         ("net.csv", "%PDF-1.4\n1 0 obj\n", {}, "is a PDF, which is not read; save it as CSV or GraphML"),

@@ -246,15 +246,14 @@ def test_a_refused_report_changes_nothing(path, report, wanted):
 
 
 def test_tickets_expire_and_late_reports_are_learned(path):
-    running = campaign(path, expires=2)
+    running = campaign(path, expires=timedelta(0))
     requests = [running.ask() for _ in range(5)]
-    assert running.pending == (2, 3, 4)
+    assert running.pending == (4,)
     campaign(path).tell({requests[0].names[0]: 1.0}, 0)  # late, by another process
-    assert running.pending == (2, 3, 4)
+    assert running.pending == (4,)
     assert running.state.counts.sum() == 1
     same(campaign(path), running)
-    for number in (2, 3, 4):
-        running.cancel(number)
+    running.cancel(4)
     assert campaign(path, expires=timedelta(days=3)).pending == ()
     again = campaign(path)
     again.ask_many(5)
