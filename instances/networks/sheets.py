@@ -336,8 +336,8 @@ def cut(
 ) -> Sheet:
     """Return the table without the lines above it, its header where it is repeated, and a total below."""
     if above := _lines_above(rows, header, is_list):
-        titles = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
-        notes, rows = [*notes, f"left out above the header: {titles}"], rows[above:]
+        texts = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
+        notes, rows = [*notes, f"left out above the header: {texts}"], rows[above:]
     has_header = _is_header(rows, is_list) if header is None else header
     first = rows[0].fields
     for at, row in enumerate(rows[1:], 1):

@@ -33,8 +33,6 @@ def key_in(folder: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
-#: The files that need no key.
-STATIC = ("/static/page.css", "/static/page.js", "/static/icon.svg", "/favicon.ico")
 #: Nothing is loaded from elsewhere, only the script of this page runs, and no other page can frame it.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
@@ -87,8 +85,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 sent = MutableHeaders(raw=message["headers"])
                 sent.update(HEADERS)
-                if not scope["path"].startswith("/static/"):
-                    sent["Cache-Control"] = "no-store"
+                sent["Cache-Control"] = "no-cache" if scope["path"].startswith("/static/") else "no-store"
                 message["headers"] = sent.raw
             await send(message)
 
@@ -105,7 +102,7 @@ class Guard:
             response = RedirectResponse("/", 303)
             response.set_cookie(self._cookie, self.key, httponly=True, samesite="lax")
             return response
-        if request.url.path in STATIC or self._is_key(request.cookies.get(self._cookie, "")):
+        if request.url.path.startswith("/static/") or self._is_key(request.cookies.get(self._cookie, "")):
             return None
         return HTMLResponse(_CLOSED, 403)
 

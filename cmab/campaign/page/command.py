@@ -76,18 +76,16 @@ def warm_up() -> None:
     from cmab.campaign.files import Options
     from cmab.campaign.folder import create_folder
     from cmab.campaign.page import views
-    from cmab.campaign.page.store import Opened
     from cmab.campaign.reports import Report
     from cmab.compiled import interpret
 
     with tempfile.TemporaryDirectory() as place, interpret(False):
         options = Options(title="x", network="network.csv", directed=False, k=1, seed=0)
         folder = create_folder(Path(place, "x"), options, {"network.csv": _NETWORK.encode()})
-        opened = Opened("x", folder)
         for _ in range(2):
             of = folder.ask()
-            views.card_of(opened, of)
-            neighbour = views.known_people(opened, of)[0]
+            views.card_of(folder, of.number)
+            neighbour = views.known_people(folder, of)[0]
             folder.tell(of, Report(joined={neighbour: None}))
-            views.state_of(opened)
+            views.state_of(folder)
         folder.close()

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from cmab.campaign.files import Options, Problem, clean, noted, number_in, problem_of
-from cmab.campaign.page.store import check_title, check_unpacked
+from cmab.campaign.page.store import check_unpacked
 from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
@@ -65,7 +65,7 @@ def create(context: Context) -> Response:
 def draft_of(context: Context) -> Draft:
     """Return the options of the form, and the problem in the file."""
     draft, wrong = Draft({"title": clean(context.text("title"))}), list[str]()
-    noted(wrong, check_title, draft.options["title"])
+    noted(wrong, context.store.check_title, draft.options["title"])
     k = noted(wrong, whole, "how many to choose in a round", context.text("k"), 1)
     draft.options["k"] = k or 1
     if context.text("kind") == "list":

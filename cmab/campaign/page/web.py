@@ -19,13 +19,14 @@ from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from cmab.campaign.page.access import STATIC, Guard, Refusal
+from cmab.campaign.page.access import Guard, Refusal
 from cmab.campaign.page.store import Store, file_name
+from cmab.campaign.progress import outcome_in_words, when
 from cmab.campaign.reports import UnreachableError
-from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
@@ -46,6 +47,7 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+TEMPLATES.globals |= {"when": when, "outcome": outcome_in_words}
 
 
 class File(NamedTuple):
@@ -179,11 +181,9 @@ def acted(path: str, act: Handler, page: Handler) -> Route:
             raise Refusal(409, CHANGED)
         try:
             return context.go(*act(context, *parts))
-        except (NewerEventsError, TicketError):
-            raise
         except ValueError as error:
             context.message = shown_error(error, context.store)
-            extra = {"lost": list(map(str, error.people))} if isinstance(error, UnreachableError) else {}
+            extra = {"lost": error.people} if isinstance(error, UnreachableError) else {}
             answer: Response = page(context, *parts, **extra)
             return answer
 
@@ -201,11 +201,10 @@ def shown_error(error: Exception, store: Store) -> str:
     return " ".join(f"{x[:1].upper()}{x[1:]}{'' if x.endswith(('.', '!', '?')) else '.'}" for x in lines)
 
 
-def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
+def status_and_words(error: Exception, store: Store) -> tuple[int, str]:
+    """Return the status of HTTP and the sentence of an error."""
     if isinstance(error, Refusal):
         return error.status, error.message
-    if isinstance(error, NewerEventsError | TicketError):  # another server has acted since this one has read
-        return 409, CHANGED
     if isinstance(error, HTTPException):
         return error.status_code, _WORDS.get(error.status_code, "The request is not valid.")
     if isinstance(error, OSError):
@@ -227,7 +226,7 @@ def application(
     from cmab.campaign.page.pages import ROUTES
 
     def in_words(request: Request, error: Exception) -> Response:
-        status, message = _status_and_words(error, store)
+        status, message = status_and_words(error, store)
         context: Context = getattr(request.state, "context", None) or Context(request)
         if status == 409 and (answer := context.again()) is not None:
             return answer
@@ -236,13 +235,8 @@ def application(
         return context.page("refused.html", status, title="Not done", back=back)
 
     kinds = (Refusal, HTTPException, OSError, ValueError, ImportError, Exception)
-    static = [Route(path, _static) for path in STATIC]
-    app = Starlette(routes=[*static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
+    static = Mount("/static", StaticFiles(directory=_HERE / "static"))
+    app = Starlette(routes=[static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
     app.router.redirect_slashes = False
     app.state.store, app.state.session, app.state.most_bytes = store, Session(), most_bytes
     return TrustedHostMiddleware(Guard(app, key, port, most_bytes), hosts, www_redirect=False)
-
-
-async def _static(request: Request) -> Response:
-    name = "icon.svg" if request.url.path == "/favicon.ico" else request.url.path.rsplit("/", 1)[1]
-    return FileResponse(_HERE / "static" / name, headers={"Cache-Control": "no-cache"})

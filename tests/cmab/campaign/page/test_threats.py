@@ -264,17 +264,20 @@ def test_disguised_formulas_are_inert(name):
 
 def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(tmp_path):
     page = Page(tmp_path).enter()
-    for title in ("Whole", "Empty"):
+    for title in ("Whole", "Empty", "Former"):
         page.choose(page.create(title=title))
     for opened in page.store._opened.values():
         opened.folder.close()
     for path in (tmp_path / "empty").glob("events.sqlite*"):
         path.write_bytes(b"")
+    (tmp_path / "former/campaign.json").write_text('{"title": "Former", "colour": "red"}')
     page = Page(tmp_path).enter()
-    assert page.get("/").text.count("Its files are damaged.") == 1
-    for address in ("/c/empty", "/c/empty/state"):
-        text = page.get(address, 400).text
-        assert "must" in text and str(tmp_path) not in text and "/tmp" not in text
+    home = page.get("/").text
+    for slug, why in (("empty", "must have the events"), ("former", "must have the options")):
+        assert home.count(why) == 1
+        for address in (f"/c/{slug}", f"/c/{slug}/state"):
+            text = page.get(address, 400).text
+            assert why in text and str(tmp_path) not in text and "/tmp" not in text
     page.get("/c/whole")
 
 
@@ -284,7 +287,7 @@ def test_a_damaged_campaign_is_refused_in_words_and_the_others_work(tmp_path):
     + [{"others": others} for others in ("\udc80", f"Bob = 1{'0' * 400}", "7")],
 )
 def test_impossible_numbers_and_texts_are_refused(page, fields):
-    place = page.create("Impossible")
+    place = page.create(f"Impossible {len(page.store.slugs())}")
     page.choose(place)
     before = files_in(page.store.root)
     given = {name: value.encode("utf-8", "surrogateescape") for name, value in fields.items()}
