@@ -305,7 +305,7 @@ def _direction(
 def _matrix(file: Path, rows: Sequence[Row]) -> EdgeTable | None:
     """Return the ties of a matrix with names above and beside it, or of 0 and 1.
 
-    A form may have a column for each person, such as "Who? [Ann]", and a row for each person who answered.
+    A form may have a column for each person, such as "Friends [Ann]", and a row for each answer.
     """
     rows = rows[next((at for at, row in enumerate(rows) if sum(map(bool, row.fields)) > 1), 0) :]
     first, below, width = rows[0].fields, rows[1:], len(rows[0].fields)
