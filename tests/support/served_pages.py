@@ -23,7 +23,7 @@ KEY = "key-of-the-page"
 class Page:
     """A browser without JavaScript: it follows addresses and sends the forms of a page."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder):
         pytest.importorskip("starlette.testclient", reason="cmab[serve] and httpx serve the page")
         from starlette.testclient import TestClient
 
@@ -31,7 +31,7 @@ class Page:
         from cmab.campaign.page.web import application
 
         self.store = Store(folder)
-        self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"], **settings)
+        self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"])
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,7 +29,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     try:
         import uvicorn
 
-        from cmab.campaign.page.access import key_in
         from cmab.campaign.page.store import Store
         from cmab.campaign.page.web import application
     except ImportError as error:
@@ -55,6 +55,17 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         ws="none",
     )
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def key_in(folder: Path) -> str:
+    """Return the key of the page of a folder, the same after each start until its file is deleted."""
+    file = folder / ".page-key"
+    if not file.is_file():
+        # The file is readable for its owner only from its first byte.
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as new:
+            new.write(secrets.token_urlsafe(32))
+        Path(new.name).replace(file)
+    return file.read_text(encoding="utf-8")
 
 
 def _bound(port: int) -> socket.socket:

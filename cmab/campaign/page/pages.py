@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from cmab.campaign.files import clean
 from cmab.campaign.folder import check_names
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import Opened
 from cmab.campaign.page.web import Context, acted, shown, status_and_words
@@ -84,7 +84,7 @@ def download(context: Context, opened: Opened) -> Response:
     """Return a table as a file."""
     table = context.request.path_params["table"]
     if table not in tables_of(opened.folder):
-        raise Refusal(404, "There is no such table.")
+        raise HTTPException(404, "There is no such table.")
     headers = {"Content-Disposition": f"attachment; filename={opened.slug}-{table}.csv"}
     return Response(exported(opened.folder, table), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -144,7 +144,7 @@ def undo(context: Context, opened: Opened) -> Sequence[str]:
 def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str] = ()) -> Response:
     """Show the form of a report, or of a correction."""
     if of.state == "cancelled":
-        raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
+        raise HTTPException(409, f"Round {of.number} was cancelled. Undo that before you report it.")
     # The report of a round that was left out is that before its last event.
     events = [row for row in opened.folder.history() if row["line"] < of.mark]
     told = rounds_of(events)[of.number - 1] if of.state == "left out" else of

@@ -13,9 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+from starlette.exceptions import HTTPException
+
 from cmab.campaign.files import EVENTS, FILE, Options, read_options
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.reports import Round
 
 Found = TypeVar("Found")
@@ -98,14 +99,14 @@ class Store:
 
         Raises
         ------
-        Refusal
+        HTTPException
             If there is no such campaign.
         """
         with self._lock:
             if slug not in self._opened:
                 # The name must be one of those that the page lists, so it cannot lead out of the folder.
                 if slug not in self.slugs():
-                    raise Refusal(404, "There is no such campaign.")
+                    raise HTTPException(404, "There is no such campaign.")
                 self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
             opened = self._opened[slug]
         with opened.lock:

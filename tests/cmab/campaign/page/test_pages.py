@@ -377,7 +377,7 @@ def test_every_page_is_shown_in_every_state(page, kind):
 
 
 def test_the_key_stays_the_same_after_a_restart(tmp_path):
-    from cmab.campaign.page.access import key_in
+    from cmab.campaign.page.command import key_in
 
     first = key_in(tmp_path)
     assert key_in(tmp_path) == first
