@@ -164,18 +164,19 @@ def delimited(
 def _places_of_ends(file: Path, sheet: Sheet, asked: tuple[str | None, str | None]) -> tuple[int, int]:
     """Return the places of the two columns of names.
 
-    They are those asked for, a known pair, two columns that share names, two with titles such as "Friend", or
-    the first two that may have names.
+    They are those asked for, a known pair, or two columns that share names, or else the first two. Columns
+    with titles such as "Friend" and questions are preferred, if there are two, to others that may have names.
     """
     names = sheet.titles
     unknown = [name for name in asked if name is not None and name not in names]
     if unknown:
         raise ValueError(f"{file} must have a column {unknown[0]!r}, got {', '.join(names[:SHOWN_CELLS])}")
     may_be, pair = sheet.candidates(2), (pair_of(names) if sheet.has_header else None) or ()
-    shared = () if pair or len(may_be) < 3 else sharing(sheet, may_be)
-    titled = [at for at in may_be if sheet.has_header and is_title(names[at].rstrip("?:"))]
+    titled = [at for at in may_be if sheet.has_header and is_title(names[at])]
+    among = titled if len(titled) > 1 else may_be
+    shared = () if pair or len(among) < 3 else sharing(sheet, among)
     one, other = (None if name is None else names.index(name) for name in asked)
-    order = (*pair, *shared, *(titled if len(titled) > 1 else ()), *may_be, *range(len(names)), 1)
+    order = (*pair, *shared, *among, *may_be, *range(len(names)), 1)
     rest = [at for at in order if at not in (one, other)]
     first = rest[0] if one is None else one
     second = next((at for at in rest if at != first), 1) if other is None else other

@@ -238,18 +238,14 @@ def _json(data: bytes, text: str) -> _Found:
     import networkx as nx
 
     found = json.loads(text)
-    is_table = isinstance(found, dict)
-    nodes, links = (found.get("nodes"), found.get("links", found.get("edges"))) if is_table else (None, None)
-    if not (_are_tables(nodes) and _are_tables(links, "source", "target")):
+    try:
+        graph = nx.node_link_graph(found, edges="links" if "links" in found else "edges")
+    except Exception:  # networkx raises many types of exceptions for other tables
         raise _OtherFormError(
             "JSON with lists of nodes and of links (or edges) from a source to a target, "
             f"as networkx writes it, got {shown(found)}"
-        )
-    return _of_networkx(nx.node_link_graph(found, edges="links" if "links" in found else "edges"))
-
-
-def _are_tables(found: object, *keys: str) -> bool:
-    return isinstance(found, list) and all(isinstance(table, dict) and {*keys} <= {*table} for table in found)
+        ) from None
+    return _of_networkx(graph)
 
 
 def _of_networkx(graph: Any, is_stated: bool = True) -> _Found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
 import os
 import re
 import zlib
@@ -22,7 +21,7 @@ from cmab.run.tables import number, numbers_of
 from cmab.validation import shown
 from instances.networks.columns import EdgeTable, delimited
 from instances.networks.formats import form_of, written
-from instances.networks.sheets import Preview, is_number, number_of, preview_of, refuse, sheet_of
+from instances.networks.sheets import Preview, has_text, is_number, number_of, preview_of, refuse, sheet_of
 from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
@@ -395,8 +394,8 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
 
 def _has_numbers(values: Sequence[object]) -> bool:
     """Return whether there are numbers, and besides them only empty cells, which are fewer."""
-    texts = [value for value in values if value not in ("", None)]
-    return 2 * len(texts) > len(values) and not any(math.isnan(number_of(text)) for text in texts)
+    given = [value for value in values if value not in ("", None)]
+    return 2 * len(given) > len(values) and not has_text(given)
 
 
 def _numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:

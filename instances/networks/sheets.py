@@ -145,7 +145,7 @@ def _kind(title: str, cells: Sequence[str]) -> int:
     return int(is_aside or not has_text(cells))
 
 
-def has_text(cells: Sequence[str]) -> bool:
+def has_text(cells: Sequence[object]) -> bool:
     """Return whether a cell is no number."""
     return any(math.isnan(number_of(cell)) for cell in cells)
 

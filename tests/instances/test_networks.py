@@ -127,6 +127,8 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
             "Ann-Bob, Bob-Cy",
             "columns Name, Who?",
         ),
+        ("Name,City,Friend,Home\nAnn,Rome,Bob,Oslo\nCy,Oslo,Dora,Rome\n", "Ann-Bob, Cy-Dora", "Name, Friend"),
+        ("User,Full name,Whom?\nx1,Ann,Bob\nx2,Bob,Cy\n", "Ann-Bob, Bob-Cy", "columns Full name, Whom?"),
         ("Age,Name,Friend\n9,Ann,Bob\n8,Cy,Dora\n", "Ann-Bob, Cy-Dora", "columns Name, Friend"),
         ("Vorname;Name;Freund\nAnn;Lee;Bob Ray\nBob;Ray;Cy\n", "Ann Lee-Bob Ray, Bob Ray-Cy", "Vorname Name"),
         ("Ann -> Bob\nBob -> Cy\n", "Ann-Bob, Bob-Cy", "columns 1, 3"),
