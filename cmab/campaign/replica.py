@@ -44,6 +44,8 @@ class Replica:
         #: The description of the learner. Its names are checked before anything is stored.
         self.described = self.of.description()
         self.error: str | None = None
+        #: Whether other processes have written lately.
+        self.is_crowded = False
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
         self.replay: Replay
@@ -83,20 +85,18 @@ class Replica:
             self._replay()
             self._breaks = breaks
 
-    def write(
-        self, events: Sequence[Event], *, is_exact: bool = False, erased: dict[int, Body] | None = None
-    ) -> list[Event] | None:
+    def write(self, events: Sequence[Event], *, erased: dict[int, Body] | None = None) -> list[Event] | None:
         """Store events with the next numbers, and return them; None if the writer was overtaken.
 
-        The state is then up to date. Unless `is_exact`, a single report or ask of PostgreSQL needs not follow
-        the known events. `erased` are new bodies of former events.
+        The state is then up to date. If other processes write as well, a single report or ask needs not
+        follow the known events. `erased` are new bodies of former events.
         """
         known, stored = self.replay.number, list[Event]()
         events = [event._replace(number=number) for number, event in enumerate(events, known + 1)]
         # An error of the policy is raised before the events are stored.
         is_plain = all(event.kind in _PLAIN for event in events)
         after = self._after(self.replay, events) if is_plain else None
-        if len(events) == 1 and events[0].kind in ("ask", "tell") and not is_exact:
+        if self.is_crowded and len(events) == 1 and events[0].kind in ("ask", "tell"):
             added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
         elif self.store.forget(erased, events[0]) if erased else self.store.append(events):
@@ -115,7 +115,7 @@ class Replica:
     def catch_up(self) -> bool:
         """Process the events that were not read yet; return whether there were any."""
         events = list(self.store.read(self.replay.number))
-        kinds = {event.kind for event in events}
+        kinds, self.is_crowded = {event.kind for event in events}, bool(events)
         if self.store.breaks != self._breaks:
             self.open()
             return True
