@@ -152,7 +152,7 @@ class Campaign:
         spent.
     cmab.errors.ChangedLearnerError
         If the campaign has other names or parameters.
-    cmab.errors.DamagedStoreError, cmab.errors.NewerVersionError
+    cmab.errors.DamagedStoreError, cmab.errors.OtherVersionError
         If the store cannot be read.
     cmab.errors.StoreUnreachableError, cmab.errors.StoreTimeoutError
         If the store does not answer.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -155,7 +155,7 @@ class Replica:
         return next(event for event in self.store.find(ticket=ticket) if event.kind == "ask")
 
     def _replay(self) -> None:
-        """Compute the state of all events, from the last snapshot that corrections leave valid."""
+        """Compute the state of all events, from the snapshot if corrections leave it valid."""
         changes = list(self.store.read(kinds=("correct", "undo")))
         undone = {event.body["line"] for event in changes if event.kind == "undo"}
         corrections, first = dict[int, Event](), dict[int, int]()
@@ -165,7 +165,9 @@ class Replica:
             first[event.number] = first.get(line, line)
             if event.kind == "correct" and event.number not in undone:
                 corrections[line] = event
-        replay = self._snapshot(lambda at: all(line > at for n, line in first.items() if n > at))
+        at, data = (0, b"") if self.accept_changes else self.store.snapshot()
+        is_valid = at and all(line > at for number, line in first.items() if number > at)
+        replay = (Replay.unpacked(self.of, data) if is_valid else None) or Replay.fresh(self.of)
         begun = replay.number
         for event in self.store.read(begun):
             if event.kind == "changed" and event.number not in self.of.labels:
@@ -177,16 +179,6 @@ class Replica:
         self.replay = replay
         if replay.number - begun > _EVERY:
             self._keep_snapshot()
-
-    def _snapshot(self, is_valid: Callable[[int], bool]) -> Replay:
-        """Return the state of the snapshot if it is valid, or the state before the first ticket."""
-        number, data = (0, b"") if self.accept_changes else self.store.snapshot()
-        found = None
-        try:
-            found = Replay.unpacked(self.of, data) if data and is_valid(number) else None
-        except (ValueError, KeyError) as error:
-            log.warning("%s: the snapshot after event %d is not used: %s", self.store.where, number, error)
-        return Replay.fresh(self.of) if found is None else found
 
     def _keep_snapshot(self) -> None:
         """Store a snapshot if possible; without one, a new process replays more events."""
