@@ -196,6 +196,7 @@ def _network(options: Options) -> tuple[str, IndependentCascade, int, list[str]]
         if read.preview is not None:
             rows = [dict(zip(read.preview.columns, row, strict=True)) for row in read.preview.rows]
             lines.insert(1, f"the first rows:\n{text(rows)}")
+            lines.append("if it was read wrong: --from, --to, --weight, --header, --undirected")
     if not arcs.n_arcs:
         raise ValueError(f"{title} must have a tie between two people, got none; add lines with two names")
     truth = arcs.probabilities

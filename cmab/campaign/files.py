@@ -40,7 +40,9 @@ def clean(text: str) -> str:
     >>> clean("  Anna   Meyer ")
     'Anna Meyer'
     """
-    return " ".join(re.sub(r"[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text)).split())
+    if not text.isascii():
+        text = re.sub(r"[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text))
+    return " ".join(text.split())
 
 
 def short(text: str) -> str:
@@ -263,9 +265,15 @@ class Options:
 
 
 def read_options(folder: Path) -> Options:
-    """Return the options of a folder."""
-    table = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    return Options(**table | {"ties": tuple(map(tuple, table["ties"]))})
+    """Return the options of a folder, or raise ``ValueError`` if the file has none of this version."""
+    file = folder / FILE
+    try:
+        table = json.loads(file.read_text(encoding="utf-8"))
+        return Options(**table | {"ties": tuple(map(tuple, table["ties"]))})
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(
+            f"{file} must have the options of a campaign as this version writes them; restore a backup"
+        ) from None
 
 
 def write_options(folder: Path, options: Options) -> None:

@@ -164,18 +164,19 @@ def delimited(
 def _places_of_ends(file: Path, sheet: Sheet, asked: tuple[str | None, str | None]) -> tuple[int, int]:
     """Return the places of the two columns of names.
 
-    They are those asked for, a known pair, two columns that share names, two with titles such as "Friend", or
-    the first two that may have names.
+    They are those asked for, a known pair, or two columns that share names, or else the first two. Columns
+    with titles such as "Friend" and questions are preferred, if there are two, to others that may have names.
     """
     names = sheet.titles
     unknown = [name for name in asked if name is not None and name not in names]
     if unknown:
         raise ValueError(f"{file} must have a column {unknown[0]!r}, got {', '.join(names[:SHOWN_CELLS])}")
     may_be, pair = sheet.candidates(2), (pair_of(names) if sheet.has_header else None) or ()
-    shared = () if pair or len(may_be) < 3 else sharing(sheet, may_be)
-    titled = [at for at in may_be if sheet.has_header and is_title(names[at].rstrip("?:"))]
+    titled = [at for at in may_be if sheet.has_header and is_title(names[at])]
+    among = titled if len(titled) > 1 else may_be
+    shared = () if pair or len(among) < 3 else sharing(sheet, among)
     one, other = (None if name is None else names.index(name) for name in asked)
-    order = (*pair, *shared, *(titled if len(titled) > 1 else ()), *may_be, *range(len(names)), 1)
+    order = (*pair, *shared, *among, *may_be, *range(len(names)), 1)
     rest = [at for at in order if at not in (one, other)]
     first = rest[0] if one is None else one
     second = next((at for at in rest if at != first), 1) if other is None else other
@@ -205,7 +206,7 @@ def _ties(
     plural, or a part is a name elsewhere.
     """
     known = {row.fields[first] for row in edges}
-    listed = [SOFT.split(row.fields[at]) for row in edges for at in others]
+    listed = (SOFT.split(row.fields[at]) for row in edges for at in others)
     is_soft = not any(map(SOFT.search, known)) and (
         is_form
         or title.casefold().rstrip("?: ").endswith("s")
@@ -214,20 +215,16 @@ def _ties(
     marks = SOFT if is_soft else _HARD
     ties, nodes, split, nameless = [], [], 0, dict[str, None]()
     for row in edges:
-        name, given = row.fields[first], [row.fields[at] for at in others if row.fields[at]]
+        name, cells = clean(row.fields[first]), [marks.split(row.fields[at]) for at in others]
+        found = [part for parts in cells for part in map(clean, parts) if part]
+        named = [part for part in found if part.casefold() not in NO_NAMES]
+        split += sum(len([*filter(str.strip, parts)]) > 1 for parts in cells)
+        nameless |= dict.fromkeys(part for part in (name, *found) if part.casefold() in NO_NAMES)
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
-        gone = [cell for cell in (name, *given) if cell.casefold() in NO_NAMES]
-        nameless |= dict.fromkeys(gone)
-        given = [cell for cell in given if cell not in gone]
-        if name in gone:
-            continue
-        if name and not given and (is_alone or gone):
-            nodes.append(clean(name))
-            continue
-        for cell in given or [""]:
-            parts = [part for part in map(clean, marks.split(cell)) if part] if marks.search(cell) else [cell]
-            split += len(parts) > 1
-            ties += [(row, clean(name), clean(part)) for part in parts]
+        if name and not named and (is_alone or found) and name not in nameless:
+            nodes.append(name)
+        elif name not in nameless:
+            ties += [(row, name, part) for part in named or [""]]
     if split:
         notes.append(f"cells with several names, of which each is a tie: {split:,}")
     notes += no_names_told(nameless)
@@ -307,41 +304,43 @@ def _direction(
 
 
 def _matrix(file: Path, rows: Sequence[Row]) -> EdgeTable | None:
-    """Return the ties of a square matrix with names above and beside it, or of 0 and 1."""
+    """Return the ties of a matrix with names above and beside it, or of 0 and 1.
+
+    A form may have a column for each person, such as "Friends [Ann]", and a row for each answer.
+    """
     rows = rows[next((at for at, row in enumerate(rows) if sum(map(bool, row.fields)) > 1), 0) :]
-    first, below = rows[0].fields, rows[1:]
-    if not 3 <= len(rows) <= len(first) + 1:
+    first, below, width = rows[0].fields, rows[1:], len(rows[0].fields)
+    if not 3 <= len(rows) <= width + 1 or any(len(row.fields) != width for row in rows):
         return None
-    is_named = first[1:] == [row.fields[0] for row in below]
-    if is_named:
-        names, below = first[1:], [row._replace(fields=row.fields[1:]) for row in below]
-    elif len(first) == len(below) and not pair_of(first):
-        names = first
-    elif len(first) == len(rows):
-        names, below = [str(at + 1) for at in range(len(rows))], rows
-    else:
-        return None
-    is_plain = all({*row.fields} <= {"0", "1"} and row.cell(at) == "0" for at, row in enumerate(below))
-    values = [[*map(_tie_in, row.fields)] for row in below]
-    if not (is_named or is_plain) or any(
-        len(row) != len(names) or any(map(math.isnan, row)) for row in values
-    ):
+    # The last column of text has the names, if it has not the numbers that are the names above.
+    texts = [at for at in range(width) if any(math.isnan(_tie_in(row.fields[at])) for row in below)]
+    start = 1 if first[1:] == [row.fields[0] for row in below] else max(texts, default=-1) + 1
+    names = [re.sub(r".*\[(.+)\]$", r"\1", title) for title in first[start:]]
+    beside = [row.fields[start - 1] for row in below] if start else names
+    if not start and len(first) == len(rows):
+        names = beside = [str(at + 1) for at in range(width)]
+        below = rows
+    values = [[*map(_tie_in, row.fields[start:])] for row in below]
+    is_plain = {value for row in values for value in row} <= {0.0, 1.0} and not pair_of(first)
+    is_square = len(below) == len(names) and not any(row[at] for at, row in enumerate(values))
+    is_roster = len(names) > 1 and (
+        {*beside} <= {*names} or all(title.endswith("]") for title in first[start:])
+    )
+    if not (is_plain and (is_roster if start else is_square)) and (not start or names != beside):
         return None
     found = [
         (row.line, one, other, value)
-        for one, row, numbers in zip(names, below, values, strict=True)
+        for one, row, numbers in zip(beside, below, values, strict=True)
         for other, value in zip(names, numbers, strict=True)
         if value
     ]
     return EdgeTable(
         file=file,
-        form=f"a matrix of {len(names):,} rows, in which a number other than 0 is a tie",
+        form=f"a matrix of {len(below):,} rows, in which a number other than 0 is a tie",
         ends=[(one, other) for _, one, other, _ in found],
         places=[f"line {line}, column {other}" for line, _, other, _ in found],
-        columns={}
-        if all(value == 1.0 for *_, value in found)
-        else {"weight": [value for *_, value in found]},
-        nodes=[*names],
+        columns={} if is_plain else {"weight": [value for *_, value in found]},
+        nodes=[*dict.fromkeys([*names, *beside])],
     )
 
 

@@ -56,16 +56,17 @@ def written(file: Path, data: bytes, text: str, form: str) -> EdgeTable:
     Raises
     ------
     ValueError
-        If the file does not have this format. The message is that of the reader, which often names the line.
+        If the file does not have this format. The message has the line, if the reader names it.
     """
     try:
         found = _READERS[form](data, text)
     except _OtherFormError as error:
         raise ValueError(f"{file} must be {error}") from None
     except Exception as error:  # readers raise many types of exceptions for damaged files
+        place = re.search(r"line (\d+)|at \((\d+),", str(error))
+        where = f" in line {place[1] or place[2]}" if place else ""
         raise ValueError(
-            f"{file} must be {form}, got {type(error).__name__}: {error}; export it again, or as an edge list"
-            " with two names per line"
+            f"{file} must be {form}, but is damaged{where}; export it again, or as CSV with two names a line"
         ) from None
     names, notes = _names(found.nodes)
     keys = dict.fromkeys(key for *_, data in found.edges for key in data)
@@ -213,7 +214,7 @@ def _gml(data: bytes, text: str) -> _Found:
     text = re.sub(r'"[^"]*"', lambda quoted: quoted[0].replace("\n", " "), text)
     text = re.sub(r"^\s*(Creator|Version)\b.*$", "", text, flags=re.MULTILINE | re.IGNORECASE)
     if not re.search(r"\bmultigraph\s+1", text):
-        text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1\n", text, count=1)
+        text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
     return _of_networkx(nx.parse_gml(text, label="id"))
 
 
@@ -237,18 +238,14 @@ def _json(data: bytes, text: str) -> _Found:
     import networkx as nx
 
     found = json.loads(text)
-    is_table = isinstance(found, dict)
-    nodes, links = (found.get("nodes"), found.get("links", found.get("edges"))) if is_table else (None, None)
-    if not (_are_tables(nodes) and _are_tables(links, "source", "target")):
+    try:
+        graph = nx.node_link_graph(found, edges="links" if "links" in found else "edges")
+    except Exception:  # networkx raises many types of exceptions for other tables
         raise _OtherFormError(
             "JSON with lists of nodes and of links (or edges) from a source to a target, "
             f"as networkx writes it, got {shown(found)}"
-        )
-    return _of_networkx(nx.node_link_graph(found, edges="links" if "links" in found else "edges"))
-
-
-def _are_tables(found: object, *keys: str) -> bool:
-    return isinstance(found, list) and all(isinstance(table, dict) and {*keys} <= {*table} for table in found)
+        ) from None
+    return _of_networkx(graph)
 
 
 def _of_networkx(graph: Any, is_stated: bool = True) -> _Found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
 import os
 import re
 import zlib
@@ -22,7 +21,7 @@ from cmab.run.tables import number, numbers_of
 from cmab.validation import shown
 from instances.networks.columns import EdgeTable, delimited
 from instances.networks.formats import form_of, written
-from instances.networks.sheets import Preview, is_number, number_of, preview_of, refuse, sheet_of
+from instances.networks.sheets import Preview, has_text, is_number, number_of, preview_of, refuse, sheet_of
 from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
@@ -212,17 +211,12 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
         raise ValueError(
             f"options of columns have no effect on {file}, which is in the format {form}; leave them out"
         )
-    if form is None:
-        table = delimited(file, text, header, asked, delimiter)
-    else:
-        table = written(file, data, text, form)
-    for row, ends in enumerate(table.ends):
+    columns = header, asked, delimiter
+    table = written(file, data, text, form) if form else delimited(file, text, *columns)
+    for place, ends in zip(table.places, table.ends, strict=True):
         if "" in ends:
             empty = ("first", "second")[ends.index("")]
-            raise ValueError(
-                f"{file}, {table.places[row]}: must have two names, got an empty {empty} one; write both"
-                " names in each line"
-            )
+            raise ValueError(f"{file}, {place}: must have two names, got an empty {empty} one; write both")
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must have a tie of two names, got none")
     if form not in ("GraphML", "GEXF"):  # XML states its encoding
@@ -294,7 +288,10 @@ def _text_of_sheet(file: Path, data: bytes) -> Text:
         ) from None
     except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
         raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
-    first, *others = (name for name, sheet in sheets.items() if sheet.size)
+    names = [name for name, sheet in sheets.items() if sheet.size]
+    if not names:
+        raise ValueError(f"{file} must not be empty")
+    first, others = names[0], names[1:]
     sheet = sheets[first].replace(r"^(\d+-\d+-\d+) 00:00:00$", r"\1", regex=True)  # days have no time
     notes = (f"only the sheet {first} is read, without {', '.join(others)}",) if others else ()
     return Text(data, sheet.to_csv(index=False, header=False, sep="\t"), "\t", notes)
@@ -397,8 +394,8 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
 
 def _has_numbers(values: Sequence[object]) -> bool:
     """Return whether there are numbers, and besides them only empty cells, which are fewer."""
-    texts = [value for value in values if value not in ("", None)]
-    return 2 * len(texts) > len(values) and not any(math.isnan(number_of(text)) for text in texts)
+    given = [value for value in values if value not in ("", None)]
+    return 2 * len(given) > len(values) and not has_text(given)
 
 
 def _numbers_in(table: EdgeTable, column: str, kind: str) -> tuple[FloatArray, bool]:

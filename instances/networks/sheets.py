@@ -145,7 +145,7 @@ def _kind(title: str, cells: Sequence[str]) -> int:
     return int(is_aside or not has_text(cells))
 
 
-def has_text(cells: Sequence[str]) -> bool:
+def has_text(cells: Sequence[object]) -> bool:
     """Return whether a cell is no number."""
     return any(math.isnan(number_of(cell)) for cell in cells)
 
@@ -336,8 +336,8 @@ def cut(
 ) -> Sheet:
     """Return the table without the lines above it, its header where it is repeated, and a total below."""
     if above := _lines_above(rows, header, is_list):
-        titles = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
-        notes, rows = [*notes, f"left out above the header: {titles}"], rows[above:]
+        texts = "; ".join(" ".join(filter(None, row.fields)) for row in rows[:above])
+        notes, rows = [*notes, f"left out above the header: {texts}"], rows[above:]
     has_header = _is_header(rows, is_list) if header is None else header
     first = rows[0].fields
     for at, row in enumerate(rows[1:], 1):
@@ -352,12 +352,13 @@ def cut(
         for row in rows if is_name or is_turned else ():  # first and last names are one column
             row.fields[at : at + 2] = [" ".join(row.fields[at : at + 2][:: 1 if is_name else -1]).strip()]
     edges = [row for row in rows if row.fields != first] if has_header else rows
-    if not is_list and all(len(row.fields) < 2 for row in rows):
+    is_narrow = sum(map(bool, first)) < 2
+    if not is_list and is_narrow and (delimiter == " " or all(len(row.fields) < 2 for row in rows)):
         raise ValueError(
             f"{file} must have two names in a line, for the two people of a tie, got one column; names alone"
             " are a list of items without ties"
         )
-    if not is_list and sum(map(bool, first)) < 2:
+    if not is_list and is_narrow:
         given = rows[0]._replace(fields=[*filter(None, first)])
         raise ValueError(wrong_row(file, given, 2, delimiter))
     if not edges:

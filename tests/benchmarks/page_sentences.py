@@ -15,7 +15,6 @@ import numpy as np
 from cmab.campaign.files import Options
 from cmab.campaign.folder import create_folder
 from cmab.campaign.page import views
-from cmab.campaign.page.store import Opened
 from cmab.campaign.reports import Report
 
 #: Groups, people in a group, chances of ties within and between groups, k, and weeks.
@@ -39,7 +38,6 @@ def played(shape, kind, seed):
                 rng.beta(1.2, 2.8, graph.n_nodes)[graph.tails] * rng.uniform(0.5, 1.5, graph.n_arcs), 0.95
             )
         best = max(oracle.spread(oracle.solve(truth, rng), truth, cascades=20_000)[0] for _ in range(3))
-        opened = Opened("x", folder)
         for week in range(1, weeks + 1):
             of = folder.ask()
             live, joined = rng.random(graph.n_arcs) < truth, {graph.node_numbers[name] for name in of.names}
@@ -48,7 +46,7 @@ def played(shape, kind, seed):
                 joined |= nx.descendants(reach, node) if node in reach else set()
             folder.tell(of, Report(joined={graph.label(node): None for node in joined}))
             if week in WEEKS:
-                told = views.next_round(opened)
+                told = views.next_round(folder)
                 choice = [graph.node_numbers[name] for name in told["names"]]
                 value = oracle.spread(np.array(choice), truth, cascades=20_000)[0]
                 yield told["low"] <= value <= told["high"], told["better"], best / value - 1.0

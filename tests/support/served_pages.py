@@ -23,7 +23,7 @@ KEY = "key-of-the-page"
 class Page:
     """A browser without JavaScript: it follows addresses and sends the forms of a page."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder):
         pytest.importorskip("starlette.testclient", reason="cmab[serve] and httpx serve the page")
         from starlette.testclient import TestClient
 
@@ -31,7 +31,7 @@ class Page:
         from cmab.campaign.page.web import application
 
         self.store = Store(folder)
-        self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"], **settings)
+        self.app = application(self.store, KEY, port=8765, hosts=["127.0.0.1"])
         self.client = TestClient(
             self.app, base_url=f"http://{HOST}", follow_redirects=False, raise_server_exceptions=False
         )
@@ -67,7 +67,7 @@ class Page:
     def show(self, status=200, *, network=NETWORK, files=None, **fields):
         """Send the form of a new campaign, and return the fields and the page that shows what was read."""
         files = {"network": ("friends.csv", network.encode(), "text/csv")} if files is None else files
-        given = {"title": "Spring", "kind": "network", "ties": "both", "k": "2", **fields}
+        given = {"title": "Shown first", "kind": "network", "ties": "both", "k": "2", **fields}
         data = self.fields("/new", "/new") | given
         answer = self.client.post("/new", data=data, files=files or None)
         assert answer.status_code == status, answer.text

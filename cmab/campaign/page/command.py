@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,7 +29,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     try:
         import uvicorn
 
-        from cmab.campaign.page.access import key_in
         from cmab.campaign.page.store import Store
         from cmab.campaign.page.web import application
     except ImportError as error:
@@ -57,6 +57,17 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     uvicorn.Server(config).run(sockets=[listening])
 
 
+def key_in(folder: Path) -> str:
+    """Return the key of the page of a folder, the same after each start until its file is deleted."""
+    file = folder / ".page-key"
+    if not file.is_file():
+        # The file is readable for its owner only from its first byte.
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as new:
+            new.write(secrets.token_urlsafe(32))
+        Path(new.name).replace(file)
+    return file.read_text(encoding="utf-8")
+
+
 def _bound(port: int) -> socket.socket:
     """Return a socket that listens, so that its port is known."""
     if not 0 <= port <= 65_535:
@@ -76,18 +87,16 @@ def warm_up() -> None:
     from cmab.campaign.files import Options
     from cmab.campaign.folder import create_folder
     from cmab.campaign.page import views
-    from cmab.campaign.page.store import Opened
     from cmab.campaign.reports import Report
     from cmab.compiled import interpret
 
     with tempfile.TemporaryDirectory() as place, interpret(False):
         options = Options(title="x", network="network.csv", directed=False, k=1, seed=0)
         folder = create_folder(Path(place, "x"), options, {"network.csv": _NETWORK.encode()})
-        opened = Opened("x", folder)
         for _ in range(2):
             of = folder.ask()
-            views.card_of(opened, of)
-            neighbour = views.known_people(opened, of)[0]
+            views.card_of(folder, of.number)
+            neighbour = views.known_people(folder, of)[0]
             folder.tell(of, Report(joined={neighbour: None}))
-            views.state_of(opened)
+            views.state_of(folder)
         folder.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from cmab.campaign.files import Options, Problem, clean, number_in, problem_of
-from cmab.campaign.page.store import check_title, check_unpacked
+from cmab.campaign.files import Options, Problem, clean, noted, number_in, problem_of
+from cmab.campaign.page.store import check_unpacked
 from cmab.campaign.page.web import Context, File, shown, shown_error
 
 #: The columns of a network that the form can choose.
@@ -65,18 +64,9 @@ def create(context: Context) -> Response:
 
 def draft_of(context: Context) -> Draft:
     """Return the options of the form, and the problem in the file."""
-    draft = Draft({"title": clean(context.text("title"))})
-
-    def checked(call: Callable[..., Any], *given: Any) -> Any:
-        try:
-            return call(*given)
-        except ValueError as error:
-            lines = [error] if isinstance(error, UnicodeError) else map(ValueError, str(error).splitlines())
-            draft.errors += [shown_error(line, context.store) for line in lines]
-            return None
-
-    checked(check_title, draft.options["title"])
-    k = checked(whole, "how many to choose in a round", context.text("k"), 1)
+    draft, wrong = Draft({"title": clean(context.text("title"))}), list[str]()
+    noted(wrong, context.store.check_title, draft.options["title"])
+    k = noted(wrong, whole, "how many to choose in a round", context.text("k"), 1)
     draft.options["k"] = k or 1
     if context.text("kind") == "list":
         if context.text("names") and "list" not in context.files:
@@ -84,7 +74,7 @@ def draft_of(context: Context) -> Draft:
         else:
             draft.file = _upload(context, "list")
         if context.text("largest"):
-            draft.options["largest"] = checked(_number, "the largest result", context.text("largest")) or 1.0
+            draft.options["largest"] = noted(wrong, _largest, context.text("largest")) or 1.0
         missing = "enter the names, one a line, or choose a file with them"
     else:
         draft.file = _upload(context, "network")
@@ -93,16 +83,15 @@ def draft_of(context: Context) -> Draft:
         draft.options |= {name: context.text(name) or None for name in _COLUMNS}
         missing = "choose the file of the network"
     if draft.file is None or not draft.file.data.strip():
-        missing = missing if draft.file is None else f"the file {draft.file.name} is empty"
+        wrong.append(missing if draft.file is None else f"the file {draft.file.name} is empty")
         draft.file = None
-        draft.errors.append(f"{missing[:1].upper()}{missing[1:]}.")
-        return draft
-    kind = "names" if context.text("kind") == "list" else "network"
-    draft.options[kind] = draft.file.name
-    checked(_read, draft)
-    if draft.problem is not None and k is not None and k > len(draft.problem.names.labels):
-        n_names = len(draft.problem.names.labels)
-        draft.errors.append(f"At most {n_names} names can be chosen in a round, got {k}.")
+    else:
+        draft.options["names" if context.text("kind") == "list" else "network"] = draft.file.name
+        noted(wrong, _read, draft)
+    if draft.problem is not None and k is not None and k > (n_names := len(draft.problem.names.labels)):
+        wrong.append(f"at most {n_names} names can be chosen in a round, got {k}")
+    lines = (line for text in wrong for line in text.splitlines())
+    draft.errors = [shown_error(ValueError(line), context.store) for line in lines]
     return draft
 
 
@@ -135,11 +124,11 @@ def _read(draft: Draft) -> None:
             raise ValueError("\n".join(lines)) from None
 
 
-def _number(what: str, text: str) -> float:
+def _largest(text: str) -> float:
     try:
         return number_in(text)
     except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
+        raise ValueError(f"the largest result: {error}") from None
 
 
 def whole(what: str, text: str, least: int = 0) -> int:

@@ -6,64 +6,67 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from cmab.campaign.files import clean
 from cmab.campaign.folder import check_names
 from cmab.campaign.page import views
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.page.new import whole
-from cmab.campaign.page.store import DAMAGED, Opened, check_title
-from cmab.campaign.page.web import Context, acted, shown
+from cmab.campaign.page.store import Opened
+from cmab.campaign.page.web import Context, acted, shown, status_and_words
 from cmab.campaign.progress import (
     exported,
     history_of,
     last_action,
-    outcome_in_words,
     tables_of,
-    when,
 )
-from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of
+from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of, rounds_of
 
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
     """Return a page of a campaign from the template of a tab."""
-    return context.page(f"{tab}.html", **views.frame(opened), tab=tab, when=when, **values)
+    options, is_network = opened.folder.options, opened.folder.is_network
+    return context.page(
+        f"{tab}.html",
+        tab=tab,
+        title=options.title,
+        slug=opened.slug,
+        version=opened.version,
+        options=options,
+        names=opened.folder.problem.names,
+        is_network=is_network,
+        noun="people" if is_network else "items",
+        one="person" if is_network else "item",
+        **values,
+    )
 
 
 def home(context: Context) -> Response:
     """Show the campaigns."""
     rows: list[dict[str, Any]] = []
-    for slug in context.store.slugs():
+    for slug, title in context.store.titles().items():
+        row: dict[str, Any] = {"slug": slug, "title": title, "rounds": [], "error": ""}
         try:
             with context.store.held(slug) as opened:
-                waiting = sum(of.state == "waiting" for of in opened.rounds)
-                title, n_rounds = opened.folder.options.title, len(opened.rounds)
-                rows.append({"slug": slug, "title": title, "rounds": n_rounds, "waiting": waiting})
-        except (ValueError, OSError):
-            rows.append({"slug": slug, "title": slug, "error": DAMAGED})
+                row["rounds"] = opened.rounds
+        except (ValueError, OSError) as error:
+            row["error"] = status_and_words(error, context.store)[1]
+        rows.append(row)
     return context.page("home.html", title="Campaigns", rows=rows)
 
 
 def current(context: Context, opened: Opened, _: Round | None = None) -> Response:
     """Show the rounds that wait for a report, with reasons, and the way to the next round."""
     waiting = [of for of in opened.rounds if of.state == "waiting"][::-1]
-    return _page(
-        context,
-        opened,
-        "current",
-        cards=[views.card_of(opened, of, has_picture=at == 0) for at, of in enumerate(waiting[:5])],
-        n_waiting=len(waiting),
-        more=waiting[5:],
-        last=next((of for of in reversed(opened.rounds) if of.state == "reported"), None),
-        outcome=outcome_in_words,
-        n_rounds=len(opened.rounds),
-    )
+    cards = [opened.kept(views.card_of, of.number, at == 0) for at, of in enumerate(waiting[:5])]
+    return _page(context, opened, "current", cards=cards, waiting=waiting, rounds=opened.rounds)
 
 
 def state(context: Context, opened: Opened) -> Response:
     """Show the results so far and the expected result of another round."""
-    return _page(context, opened, "state", state=views.state_of(opened), outcome=outcome_in_words)
+    last = opened.rounds[-1] if opened.rounds else None
+    return _page(context, opened, "state", state=opened.kept(views.state_of), last=last)
 
 
 def history(context: Context, opened: Opened) -> Response:
@@ -81,7 +84,7 @@ def download(context: Context, opened: Opened) -> Response:
     """Return a table as a file."""
     table = context.request.path_params["table"]
     if table not in tables_of(opened.folder):
-        raise Refusal(404, "There is no such table.")
+        raise HTTPException(404, "There is no such table.")
     headers = {"Content-Disposition": f"attachment; filename={opened.slug}-{table}.csv"}
     return Response(exported(opened.folder, table), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -113,11 +116,9 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
     new = opened.folder.leave_out(old, name)
-    found = ", ".join(str(each) for each in new.names if each not in old.names)
-    return (
-        f"/c/{opened.slug}",
-        f"{name} was left out of round {old.number}, and {found} was chosen instead.",
-    )
+    found = ", ".join(each for each in new.names if each not in old.names)
+    told = f"{name} was left out of round {old.number}, and {found} was chosen instead."
+    return f"/c/{opened.slug}", told
 
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
@@ -143,27 +144,30 @@ def undo(context: Context, opened: Opened) -> Sequence[str]:
 def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str] = ()) -> Response:
     """Show the form of a report, or of a correction."""
     if of.state == "cancelled":
-        raise Refusal(409, f"Round {of.number} was cancelled. Undo the cancellation before you report it.")
-    known, form = views.known_people(opened, of)[:60], context.form
-    told = {str(name): step for name, step in (of.joined or {}).items()}
-    ticked = {name for name, step in told.items() if name in known and step is None}
-    more = [(name, step) for name, step in told.items() if name not in ticked]
-    others = "\n".join(name if step is None else f"{name} = {step}" for name, step in more)
-    is_count = of.state == "reported" and of.joined is None and not math.isnan(of.count)
+        raise HTTPException(409, f"Round {of.number} was cancelled. Undo that before you report it.")
+    # The report of a round that was left out is that before its last event.
+    events = [row for row in opened.folder.history() if row["line"] < of.mark]
+    told = rounds_of(events)[of.number - 1] if of.state == "left out" else of
+    known, form = views.known_people(opened.folder, told)[:60], context.form
+    joined = told.joined or {}
+    ticked = [name for name, step in joined.items() if name in known and step is None]
+    others = {name: step for name, step in joined.items() if name not in ticked}
+    lines = [name if step is None else f"{name} = {step}" for name, step in others.items()]
+    is_count = told.state == "reported" and told.joined is None and not math.isnan(told.count)
     return _page(
         context,
         opened,
         "report",
         of=of,
+        told=told,
         known=known,
-        before=views.joined_before(opened, of),
+        before=views.joined_before(opened.rounds, of),
         lost=lost,
-        asked=list(dict.fromkeys(map(str, (*of.planned, *of.names)))),
-        came=form.getlist("came") if form else [*map(str, of.names)],
+        asked=dict.fromkeys((*told.planned, *told.names)),
+        came=form.getlist("came") if form else told.names,
         ticked=form.getlist("joined") if form else ticked,
-        others=form.get("others", others),
-        largest=opened.folder.options.largest,
-        of_count=f"{of.count:g}" if is_count else "",
+        others=form.get("others", "\n".join(lines)),
+        count=form.get("count", f"{told.count:g}" if is_count else ""),
     )
 
 
@@ -207,7 +211,7 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
 
 def settings(context: Context, opened: Opened) -> Response:
     """Show how the network was read, the notes, and the forms that change the campaign."""
-    folder, options = opened.folder, opened.folder.options
+    problem, options = opened.folder.problem, opened.folder.options
     form = {"title": options.title, "notes": options.notes, "first": "", "second": "", **context.form}
     given = [clean(form["first"]), clean(form["second"])]
     return _page(
@@ -215,16 +219,19 @@ def settings(context: Context, opened: Opened) -> Response:
         opened,
         "settings",
         entered=form,
-        read=folder.problem.told,
+        problem=problem,
         ties=[" – ".join(tie) for tie in options.ties],
-        strange=[name for name in given if name and name not in folder.problem.names],
+        strange=[name for name in given if name and name not in problem.names],
     )
 
 
 def change(context: Context, opened: Opened) -> Sequence[str]:
     """Change the title and the notes."""
-    check_title(title := clean(context.text("title")))
-    opened.change(title=title, notes=context.text("notes")[:10_000])
+    given = {"title": clean(context.text("title")), "notes": context.text("notes")[:10_000]}
+    context.store.check_title(given["title"], opened.slug)
+    options = opened.folder.options
+    if new := {name: text for name, text in given.items() if text != getattr(options, name)}:
+        opened.folder.change(**new)
     return f"/c/{opened.slug}/settings", "The settings were stored."
 
 
@@ -236,7 +243,7 @@ def change_ties(context: Context, opened: Opened) -> Sequence[str]:
     else:
         tie = _new_tie(context, opened)
         new, told = (*ties, tie), f"The tie of {tie[0]} and {tie[1]} was added."
-    opened.change(ties=new)
+    opened.folder.change(ties=new)
     return f"/c/{opened.slug}/settings", told
 
 
@@ -244,15 +251,13 @@ def _new_tie(context: Context, opened: Opened) -> tuple[str, str]:
     """Return the names of a tie to add; a name that the network does not have must be marked as new."""
     names, graph = opened.folder.problem.names, opened.folder.problem.graph
     given = [clean(context.text(name)) for name in ("first", "second")]
-    if not all(given):
-        raise ValueError("enter two different names")
-    if context.text("new") != "1":
+    if all(given) and context.text("new") != "1":
         names.find_all(given)
-    one, other = (str(names.find(name)) if name in names else name for name in given)
-    if one.casefold() == other.casefold():
+    one, other = (names.find(name) if name in names else name for name in given)
+    if not all(given) or one.casefold() == other.casefold():
         raise ValueError("enter two different names")
     check_names([one, other])
-    u, v = (names.labels.index(names.find(name)) if name in names else -1 for name in (one, other))
+    u, v = (names.number.get(name, -1) for name in (one, other))
     if graph is not None and ((graph.tails == u) & (graph.heads == v)).any():
         raise ValueError(f"the tie of {one} and {other} exists already")
     return one, other

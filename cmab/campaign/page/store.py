@@ -7,14 +7,16 @@ import re
 import threading
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cmab.campaign.files import EVENTS, FILE, Options
+from starlette.exceptions import HTTPException
+
+from cmab.campaign.files import EVENTS, FILE, Options, read_options
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.page.access import Refusal
 from cmab.campaign.reports import Round
 
 Found = TypeVar("Found")
@@ -23,8 +25,6 @@ _MOST_UNPACKED = 2**26
 _LONGEST_TITLE = 100
 #: The folders of an absolute path.
 _FOLDERS = re.compile(r"(?<![\w/.<:])/(?:[^/\s'\"<>,;:]+/)+")
-#: The error of a campaign in a list of campaigns.
-DAMAGED = "Its files are damaged. Open it to see the reason."
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
@@ -33,7 +33,7 @@ class Opened:
 
     def __init__(self, slug: str, folder: CampaignFolder) -> None:
         self.slug, self.folder, self.lock = slug, folder, threading.RLock()
-        self._version, self._kept = -1, {}  # type: ignore[var-annotated]
+        self._version, self._kept = -1, dict[Hashable, Any]()
 
     @property
     def version(self) -> int:
@@ -43,21 +43,15 @@ class Opened:
     @property
     def rounds(self) -> list[Round]:
         """All rounds."""
-        return self.kept("rounds", self.folder.rounds)
+        return self.kept(CampaignFolder.rounds)
 
-    def change(self, **options: Any) -> None:
-        """Change those options of the campaign that are different."""
-        if new := {name: x for name, x in options.items() if getattr(self.folder.options, name) != x}:
-            self.folder.change(**new)
-
-    def kept(self, key: object, compute: Callable[[], Found]) -> Found:
-        """Return a result that depends on the events only, computed at most once for each version."""
-        version = self.version
-        if version != self._version:
+    def kept(self, compute: Callable[..., Found], *given: Hashable) -> Found:
+        """Return ``compute(folder, *given)``, computed at most once for each number of events."""
+        if self._version != (version := self.version):
             self._version, self._kept = version, {}
-        if key not in self._kept:
-            self._kept[key] = compute()
-        found: Found = self._kept[key]
+        if (compute, *given) not in self._kept:
+            self._kept[compute, *given] = compute(self.folder, *given)
+        found: Found = self._kept[compute, *given]
         return found
 
 
@@ -74,8 +68,7 @@ class Store:
 
     def without_folder(self, text: str) -> str:
         """Return a sentence without the folders of this machine, which its reader need not know."""
-        text = re.sub(re.escape(f"{self.root}/"), "", text)
-        return _FOLDERS.sub("", text.replace(str(self.root), "the folder"))
+        return _FOLDERS.sub("", text.replace(str(self.root), ""))
 
     def slugs(self) -> list[str]:
         """Return the names of all campaigns in addresses, sorted."""
@@ -84,71 +77,62 @@ class Store:
     def _is_campaign(self, path: Path) -> bool:
         return bool(_SLUG.fullmatch(path.name)) and not path.is_symlink() and (path / FILE).is_file()
 
+    def titles(self) -> dict[str, str]:
+        """Return the titles of all campaigns by their names in addresses; a damaged one has this name."""
+        found = {slug: slug for slug in self.slugs()}
+        for slug in found:
+            with suppress(ValueError, OSError):
+                found[slug] = read_options(self.root / slug).title
+        return found
+
+    def check_title(self, title: str, slug: str = "") -> None:
+        """Raise ``ValueError`` unless a title is short and printable, and no campaign but `slug` has it."""
+        if not (0 < len(title) <= _LONGEST_TITLE and title.isprintable()):
+            raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
+        others = [other for at, other in self.titles().items() if at != slug]
+        if title.casefold() in map(str.casefold, others):
+            raise ValueError(f"another campaign has the title {title}; choose another title")
+
     @contextmanager
     def held(self, slug: str) -> Iterator[Opened]:
         """Hold a campaign for one request, as a context manager.
 
         Raises
         ------
-        Refusal
+        HTTPException
             If there is no such campaign.
         """
-        opened = self._find(slug)
-        with opened.lock:
-            yield opened
-
-    def _find(self, slug: str) -> Opened:
         with self._lock:
             if slug not in self._opened:
                 # The name must be one of those that the page lists, so it cannot lead out of the folder.
                 if slug not in self.slugs():
-                    raise Refusal(404, "There is no such campaign.")
+                    raise HTTPException(404, "There is no such campaign.")
                 self._opened[slug] = Opened(slug, CampaignFolder(self.root / slug))
-            return self._opened[slug]
+            opened = self._opened[slug]
+        with opened.lock:
+            yield opened
 
     def create(self, options: Options, files: Mapping[str, bytes]) -> str:
-        """Make a campaign and return its name in addresses.
-
-        Raises
-        ------
-        ValueError
-            If the options or the files are not valid.
-        """
-        check_title(options.title)
-        for data in files.values():
-            check_unpacked(data)
-        slug = self._reserved(slug_of(options.title))
-        # Without a lock, because a large network takes seconds to read.
-        folder = create_folder(self.root / slug, options, files)
+        """Make a campaign, whose title and files were checked, and return its name in addresses."""
+        folder = create_folder(_free(self.root, slug_of(options.title)), options, files)
         with self._lock:
-            self._opened[slug] = Opened(slug, folder)
-        return slug
+            self._opened[folder.path.name] = Opened(folder.path.name, folder)
+        return folder.path.name
 
     def delete(self, slug: str) -> str:
         """Move a campaign to the folder of deleted ones, and return the name of its folder there."""
         with self._lock:
-            opened = self._opened.pop(slug)
-            opened.folder.close()
-            place = self.root / ".deleted"
-            place.mkdir(exist_ok=True)
-            names = (f"{slug}-{number}" for number in range(1, 10_000))
-            name = next(name for name in names if not (place / name).exists())
-            (self.root / slug).rename(place / name)
-        return f".deleted/{name}"
-
-    def _reserved(self, slug: str) -> str:
-        """Make an empty folder with a name that no file has, and return the name."""
-        for name in (slug, *(f"{slug[:40]}-{number}" for number in range(2, 10_000))):
-            with suppress(FileExistsError):
-                (self.root / name).mkdir()
-                return name
-        raise ValueError("the title must differ from those of other campaigns")
+            self._opened.pop(slug).folder.close()
+            deleted = self.root / ".deleted"
+            deleted.mkdir(exist_ok=True)
+            place = (self.root / slug).rename(_free(deleted, slug))
+        return f".deleted/{place.name}"
 
 
-def check_title(title: str) -> None:
-    """Raise ``ValueError`` unless a title has 1 to 100 printable characters."""
-    if not (0 < len(title) <= _LONGEST_TITLE and title.isprintable()):
-        raise ValueError(f"the title must have 1 to {_LONGEST_TITLE} printable characters")
+def _free(place: Path, slug: str) -> Path:
+    """Return the path of a new file in a folder, with a name that begins with `slug`."""
+    names = (f"{slug[:40]}-{number}" if number > 1 else slug for number in count(1))
+    return next(place / name for name in names if not (place / name).exists())
 
 
 def slug_of(title: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
 from cmab.campaign.files import value_of
+from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import Picture, picture_of
-from cmab.campaign.page.store import Opened
 from cmab.campaign.progress import bound_of, by_name, different_people, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
@@ -31,89 +32,60 @@ class Card(NamedTuple):
     picture: Picture | None
 
 
-def frame(opened: Opened) -> dict[str, Any]:
-    """Return the values that all pages of a campaign need."""
-    folder = opened.folder
-    return {
-        "title": folder.options.title,
-        "slug": opened.slug,
-        "version": opened.version,
-        "is_network": folder.is_network,
-        "noun": "people" if folder.is_network else "items",
-        "one": "person" if folder.is_network else "item",
-        "n_names": len(folder.problem.names.labels),
-        "n_ties": folder.problem.n_ties,
-        "k": folder.options.k,
-        "notes": folder.options.notes,
-        "new_only": next((of.is_new_only for of in opened.rounds[::-1]), False),
-    }
-
-
-def card_of(opened: Opened, of: Round, *, has_picture: bool = True) -> Card:
+def card_of(folder: CampaignFolder, number: int, has_picture: bool = True) -> Card:
     """Return a round with its reasons and its picture."""
-    folder = opened.folder
-
-    def compute() -> Card:
-        rounds = opened.rounds
-        picture = None
-        if folder.problem.graph is not None and has_picture:
-            waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
-            picture = picture_of(folder.problem.graph, of.names, joined_ever(rounds), waiting)
-        return Card(of, reasons_of(folder, of), picture)
-
-    return opened.kept(("card", of.number, has_picture), compute)
+    rounds, graph, picture = folder.rounds(), folder.problem.graph, None
+    of = rounds[number - 1]
+    if graph is not None and has_picture:
+        waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
+        picture = picture_of(graph, of.names, joined_ever(rounds), waiting)
+    return Card(of, reasons_of(folder, of), picture)
 
 
-def joined_before(opened: Opened, of: Round) -> dict[str, int]:
+def joined_before(rounds: Sequence[Round], of: Round) -> dict[str, int]:
     """Return the number of the last other round before `of` in which each person joined, by name."""
-    told = [each for each in opened.rounds if each.state == "reported" and each.number < of.number]
-    return {str(name): each.number for each in told for name in (*each.names, *(each.joined or {}))}
+    told = [each for each in rounds if each.state == "reported" and each.number < of.number]
+    return {name: each.number for each in told for name in (*each.names, *(each.joined or {}))}
 
 
-def known_people(opened: Opened, of: Round) -> list[str]:
+def known_people(folder: CampaignFolder, of: Round) -> list[str]:
     """Return the direct neighbours of the people asked, in the order of the alphabet."""
-    graph = opened.folder.problem.graph
+    graph = folder.problem.graph
     if graph is None:
         return []
-    numbers = graph.node_numbers
-    asked = [numbers[name] for name in of.names if name in numbers]
+    asked = [graph.node_numbers[name] for name in of.names]
     found = np.setdiff1d(graph.heads[np.isin(graph.tails, asked)], asked).tolist()
     return sorted((str(graph.label(node)) for node in found), key=str.casefold)
 
 
-def state_of(opened: Opened) -> dict[str, Any]:
+def state_of(folder: CampaignFolder) -> dict[str, Any]:
     """Return the state of a campaign: rounds, people, the certificate and the next round."""
-
-    def compute() -> dict[str, Any]:
-        rounds = opened.rounds
-        reported = [of for of in rounds if of.state == "reported"]
-        known = [of for of in reported if not math.isnan(of.count)]
-        total = float(sum(of.count for of in known))
-        return {
-            "reported": reported,
-            "waiting": [of for of in rounds if of.state == "waiting"],
-            "left_out": [of for of in rounds if of.state == "left out"],
-            "in_part": len(reported) - len(known),
-            "mean": total / len(known) if known else None,
-            "different": different_people(rounds),
-            "total": total if known else None,
-            "people": by_name(opened.folder, 100),
-            "chart": known[-30:],
-            "bound": bound_of(opened.folder) if reported else None,
-            "next": next_round(opened),
-            "margin": 100 * MARGIN,
-        }
-
-    return opened.kept("state", compute)
+    rounds = folder.rounds()
+    reported = [of for of in rounds if of.state == "reported"]
+    known = [of for of in reported if not math.isnan(of.count)]
+    total = float(sum(of.count for of in known))
+    return {
+        "reported": reported,
+        "waiting": [of for of in rounds if of.state == "waiting"],
+        "left_out": [of for of in rounds if of.state == "left out"],
+        "in_part": len(reported) - len(known),
+        "mean": total / len(known) if known else None,
+        "different": different_people(rounds),
+        "total": total if known else None,
+        "people": by_name(folder, 100),
+        "chart": known[-30:],
+        "bound": bound_of(folder) if reported else None,
+        "next": next_round(folder),
+        "margin": 100 * MARGIN,
+    }
 
 
-def next_round(opened: Opened) -> dict[str, Any]:
+def next_round(folder: CampaignFolder) -> dict[str, Any]:
     """Return the best choice by the present estimates, its expected result, and whether others can be better.
 
     Each draw from the posterior has a best choice of its own. ``better`` is the chance that it brings at
     least 5 % more, from the share of such draws.
     """
-    folder = opened.folder
     beliefs, oracle = folder.campaign.beliefs(), folder.problem.oracle
     rng = np.random.default_rng(0)
     choice = folder.best()
@@ -129,7 +101,7 @@ def next_round(opened: Opened) -> dict[str, Any]:
     share = np.clip((best >= (1.0 + MARGIN) * own).mean(), 0.5 / draws, 1.0 - 0.5 / draws)
     least = float(len(choice)) if folder.is_network else 0.0
     return {
-        "names": [str(name) for name in oracle.labels(choice)],
+        "names": list(oracle.labels(choice)),
         "mean": mean,
         "low": max(float(low), least),
         "high": min(float(high), most),

@@ -1,11 +1,11 @@
-"""The application: the context of a request, its answer as a page, and errors in words."""
+"""The application: the context of a request, its answer as a page, errors in words, and the guard."""
 
 from __future__ import annotations
 
+import hmac
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -15,29 +15,30 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import ImmutableMultiDict, UploadFile
+from starlette.datastructures import ImmutableMultiDict, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cmab.campaign.page.access import STATIC, Guard, Refusal
 from cmab.campaign.page.store import Store, file_name
+from cmab.campaign.progress import outcome_in_words, when
 from cmab.campaign.reports import UnreachableError
-from cmab.errors import NewerEventsError, TicketError
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: The longest body of a request, in bytes.
 MOST_BYTES = 8 * 2**20
-_MOST_FILES, _MOST_FIELDS, _MOST_DONE = 3, 2_000, 50
-CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
+_LARGE = f"At most {MOST_BYTES // 2**20} MB can be sent. Leave out columns that are not needed."
+_CHANGED = "The campaign has changed since this page was opened. Look at it again, and repeat the action."
 _DISK = "The files of the campaign cannot be read or written now. The terminal of the page has the details."
+#: The sentences for the words of HTTP.
 _WORDS = {
-    413: f"At most {MOST_BYTES // 2**20} MB can be sent. Leave out columns that are not needed.",
-    404: "There is no such page.",
-    405: "This address does not accept this kind of request.",
+    "Not Found": "There is no such page.",
+    "Method Not Allowed": "This address does not accept this kind of request.",
 }
 TEMPLATES = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
@@ -46,6 +47,7 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+TEMPLATES.globals |= {"when": when, "outcome": outcome_in_words}
 
 
 class File(NamedTuple):
@@ -85,8 +87,7 @@ class Context:
 
     async def read(self) -> None:
         """Read the form."""
-        most = self.request.app.state.most_bytes  # a field can be an uploaded table
-        sent = await self.request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most)
+        sent = await self.request.form()
         for name, value in sent.multi_items():
             if isinstance(value, UploadFile) and value.filename:
                 self.files[name] = File(file_name(value.filename), await value.read())
@@ -114,8 +115,6 @@ class Context:
         if told:
             self.session.told = told
             self.session.done[self.digest] = (address, told)
-            while len(self.session.done) > _MOST_DONE:
-                del self.session.done[next(iter(self.session.done))]
         return RedirectResponse(address, 303)
 
     @cached_property
@@ -129,44 +128,30 @@ class Context:
         address, told = self.session.done.get(self.digest, ("", ()))
         return self.go(address, *told) if told else None
 
-    @contextmanager
-    def named(self) -> Iterator[list[Any]]:
-        """Hold the campaign and the round of the address, the campaign only, or nothing."""
-        parts = self.request.path_params
-        if "slug" not in parts:
-            yield []
-            return
-        with self.store.held(parts["slug"]) as opened:
-            if "number" not in parts:
-                yield [opened]
-            elif 1 <= parts["number"] <= len(opened.rounds):
-                yield [opened, opened.rounds[parts["number"] - 1]]
-            else:
-                raise Refusal(404, "There is no such round.")
 
-
-Handler = Callable[..., Any]
-
-
-def shown(path: str, handler: Handler, method: str = "GET") -> Route:
+def shown(path: str, handler: Callable[..., Response], method: str = "GET") -> Route:
     """Return the route of a page; its handler gets the context, and the campaign and round of the address."""
 
     async def answer(request: Request) -> Response:
         context = request.state.context = Context(request)
         if method == "POST":
             await context.read()
+        return await run_in_threadpool(respond, context, **request.path_params)
 
-        def respond() -> Response:
-            with context.named() as parts:
-                response: Response = handler(context, *parts)
-                return response
-
-        return await run_in_threadpool(respond)
+    def respond(context: Context, slug: str = "", number: int | None = None, **_: str) -> Response:
+        if not slug:
+            return handler(context)
+        with context.store.held(slug) as opened:
+            if number is None:
+                return handler(context, opened)
+            if not 1 <= number <= len(opened.rounds):
+                raise HTTPException(404, "There is no such round.")
+            return handler(context, opened, opened.rounds[number - 1])
 
     return Route(path, answer, methods=[method])
 
 
-def acted(path: str, act: Handler, page: Handler) -> Route:
+def acted(path: str, act: Callable[..., Sequence[str]], page: Callable[..., Response]) -> Route:
     """Return the route of a form, whose handler acts and returns the next address and a sentence.
 
     The form states the mark of the round, or the version of the campaign, that it was begun on. If another
@@ -176,16 +161,13 @@ def acted(path: str, act: Handler, page: Handler) -> Route:
     def respond(context: Context, *parts: Any) -> Response:
         name, now = ("mark", parts[1].mark) if len(parts) > 1 else ("version", parts[0].version)
         if context.form.get(name) != str(now):
-            raise Refusal(409, CHANGED)
+            raise HTTPException(409, _CHANGED)
         try:
             return context.go(*act(context, *parts))
-        except (NewerEventsError, TicketError):
-            raise
         except ValueError as error:
             context.message = shown_error(error, context.store)
-            extra = {"lost": list(map(str, error.people))} if isinstance(error, UnreachableError) else {}
-            answer: Response = page(context, *parts, **extra)
-            return answer
+            extra = {"lost": error.people} if isinstance(error, UnreachableError) else {}
+            return page(context, *parts, **extra)
 
     return shown(path, respond, "POST")
 
@@ -201,13 +183,10 @@ def shown_error(error: Exception, store: Store) -> str:
     return " ".join(f"{x[:1].upper()}{x[1:]}{'' if x.endswith(('.', '!', '?')) else '.'}" for x in lines)
 
 
-def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
-    if isinstance(error, Refusal):
-        return error.status, error.message
-    if isinstance(error, NewerEventsError | TicketError):  # another server has acted since this one has read
-        return 409, CHANGED
+def status_and_words(error: Exception, store: Store) -> tuple[int, str]:
+    """Return the status of HTTP and the sentence of an error."""
     if isinstance(error, HTTPException):
-        return error.status_code, _WORDS.get(error.status_code, "The request is not valid.")
+        return error.status_code, _WORDS.get(error.detail, error.detail)
     if isinstance(error, OSError):
         _log.error("a file of a campaign failed", exc_info=error)
         return 503, _DISK
@@ -216,9 +195,7 @@ def _status_and_words(error: Exception, store: Store) -> tuple[int, str]:
     return 500, "The page has an error."
 
 
-def application(
-    store: Store, key: str, *, port: int, hosts: Sequence[str], most_bytes: int = MOST_BYTES
-) -> TrustedHostMiddleware:
+def application(store: Store, key: str, *, port: int, hosts: Sequence[str]) -> TrustedHostMiddleware:
     """Return the application, which accepts requests with the key to the names `hosts` of this computer.
 
     Other names are refused, so that a foreign one that leads here (DNS rebinding) reaches nothing.
@@ -227,7 +204,7 @@ def application(
     from cmab.campaign.page.pages import ROUTES
 
     def in_words(request: Request, error: Exception) -> Response:
-        status, message = _status_and_words(error, store)
+        status, message = status_and_words(error, store)
         context: Context = getattr(request.state, "context", None) or Context(request)
         if status == 409 and (answer := context.again()) is not None:
             return answer
@@ -235,14 +212,81 @@ def application(
         back = "/".join(parts[:3]) if status == 409 and parts[1] == "c" else "/"
         return context.page("refused.html", status, title="Not done", back=back)
 
-    kinds = (Refusal, HTTPException, OSError, ValueError, ImportError, Exception)
-    static = [Route(path, _static) for path in STATIC]
-    app = Starlette(routes=[*static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
+    kinds = (HTTPException, OSError, ValueError, ImportError, Exception)
+    static = Mount("/static", StaticFiles(directory=_HERE / "static"))
+    app = Starlette(routes=[static, *OF_NEW, *ROUTES], exception_handlers=dict.fromkeys(kinds, in_words))
     app.router.redirect_slashes = False
-    app.state.store, app.state.session, app.state.most_bytes = store, Session(), most_bytes
-    return TrustedHostMiddleware(Guard(app, key, port, most_bytes), hosts, www_redirect=False)
+    app.state.store, app.state.session = store, Session()
+    return TrustedHostMiddleware(Guard(app, key, port), hosts, www_redirect=False)
 
 
-async def _static(request: Request) -> Response:
-    name = "icon.svg" if request.url.path == "/favicon.ico" else request.url.path.rsplit("/", 1)[1]
-    return FileResponse(_HERE / "static" / name, headers={"Cache-Control": "no-cache"})
+# The guard
+
+
+#: Nothing is loaded from elsewhere, only the script of this page runs, and no other page can frame it.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Refuse requests from other pages, without the key, or that are too large.
+
+    Parameters
+    ----------
+    app : callable
+        The application behind the guard.
+    key : str
+        The key of the page. Its address with the key gives a cookie with the key to the browser.
+    port : int
+        The port, which is part of the name of the cookie, because browsers share cookies between ports.
+    """
+
+    def __init__(self, app: ASGIApp, key: str, port: int) -> None:
+        self.app, self.key, self._cookie = app, key, f"cmab-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        total = 0
+
+        async def limited() -> Message:
+            nonlocal total
+            message = await receive()
+            total += len(message.get("body", b""))
+            if total > MOST_BYTES:
+                raise HTTPException(413, _LARGE)
+            return message
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent = MutableHeaders(raw=message["headers"])
+                sent.update(HEADERS)
+                sent["Cache-Control"] = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+                message["headers"] = sent.raw
+            await send(message)
+
+        refused = self._answer(Request(scope))
+        await (self.app if refused is None else refused)(scope, limited, send_with_headers)
+
+    def _answer(self, request: Request) -> Response | None:
+        """Return the answer to a request that is not passed on."""
+        host = request.headers.get("host", "").lower()
+        # Browsers send the origin of each form; that of a form of another page is another one.
+        if request.method == "POST" and request.headers.get("origin", "").lower().partition("://")[2] != host:
+            return PlainTextResponse("The request comes from another page.", 403)
+        if request.url.path == "/" and self._is_key(request.query_params.get("key", "")):
+            response = RedirectResponse("/", 303)
+            response.set_cookie(self._cookie, self.key, httponly=True, samesite="lax")
+            return response
+        if request.url.path.startswith("/static/") or self._is_key(request.cookies.get(self._cookie, "")):
+            return None
+        return HTMLResponse(TEMPLATES.get_template("closed.html").render(), 403)
+
+    def _is_key(self, given: str) -> bool:
+        """Return whether a text is the key, in a time that does not depend on its contents."""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.key.encode())

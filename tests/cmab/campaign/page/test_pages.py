@@ -164,8 +164,11 @@ def test_a_reported_round_is_left_out_and_the_others_keep_their_numbers(page):
     page.send(f"{place}/history", f"{place}/undo")
     assert "Round 2 is no longer left out." in page.get(f"{place}/history").text
     assert page.rounds(place)[1].names == before.names and page.rounds(place)[1].count == before.count
+    name = page.known(place, 2)[0]
+    page.report(place, 2, others=f"{name} = 1")
     page.send(f"{place}/state", f"{place}/rounds/2/cancel")
-    page.report(place, 2, nobody="1")  # it can also be reported again
+    assert f"{name} = 1</textarea>" in page.get(f"{place}/rounds/2/report").text
+    page.report(place, 2, others=f"{name} = 1")  # it can also be reported again, from the former report
     assert [of.state for of in page.rounds(place)] == ["reported"] * 3
 
 
@@ -295,7 +298,8 @@ def test_the_best_choice_and_new_people_only(page):
         in page.get(f"{place}/state").text
     )
     assert "; only people who join for the first time count" in page.get(f"{place}/history").text
-    assert 'name="aim" value="new" checked' in page.get(place).text
+    text = page.get(place).text
+    assert 'name="aim" value="new" checked' in text and "counted (as in round 3)" in text
 
 
 def test_sentences_before_and_after_the_first_report(page):
@@ -315,12 +319,18 @@ def test_sentences_before_and_after_the_first_report(page):
 
 def test_title_notes_and_deletion(page):
     place = page.create("Rename me")
+    assert "Another campaign has the title rename me" in page.show(400, title="rename me")[1]
+    other = page.create("Other")
+    assert (
+        "has the title Rename me"
+        in page.send(f"{other}/settings", f"{other}/settings", 400, title="Rename me", notes="").text
+    )
     page.send(f"{place}/settings", f"{place}/settings", title="Renamed", notes="Bring cake")
     assert "Renamed" in page.get("/").text and "Bring cake" in page.get(place).text
     page.send(f"{place}/settings", f"{place}/delete", 400)
     page.send(f"{place}/settings", f"{place}/delete", sure="1")
     page.get(place, 404)
-    assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me-1").is_dir()
+    assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me").is_dir()
 
 
 STATES = "new, waiting, two waiting, left out, tie added, reported, count, cancelled, undone, corrected, gone"
@@ -367,7 +377,7 @@ def test_every_page_is_shown_in_every_state(page, kind):
 
 
 def test_the_key_stays_the_same_after_a_restart(tmp_path):
-    from cmab.campaign.page.access import key_in
+    from cmab.campaign.page.command import key_in
 
     first = key_in(tmp_path)
     assert key_in(tmp_path) == first
