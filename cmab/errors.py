@@ -59,8 +59,8 @@ class DamagedStoreError(ValueError):
     """The store has contents that no campaign has written, or lacks events. Restore a backup."""
 
 
-class NewerVersionError(ValueError):
-    """A newer version of `cmab` has written the campaign. Update `cmab`; the campaign is not damaged."""
+class OtherVersionError(ValueError):
+    """Another version of `cmab` has written the campaign, in another format. The campaign is not damaged."""
 
 
 class StoreUnreachableError(OSError):

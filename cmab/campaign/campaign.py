@@ -152,7 +152,7 @@ class Campaign:
         spent.
     cmab.errors.ChangedLearnerError
         If the campaign has other names or parameters.
-    cmab.errors.DamagedStoreError, cmab.errors.NewerVersionError
+    cmab.errors.DamagedStoreError, cmab.errors.OtherVersionError
         If the store cannot be read.
     cmab.errors.StoreUnreachableError, cmab.errors.StoreTimeoutError
         If the store does not answer.
@@ -484,11 +484,12 @@ class Campaign:
             context = only(context, entries, len(replica.of.choices.own))
         if found := self._answer(key):
             return found
-        choice = self._chosen(n, replica.replay, context, 0) if names is None else self._own_choice(names)
+        replay = replica.current() if replica.is_crowded else replica.replay
+        choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
         for attempt in itertools.count():
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
-                if stored := replica.write(events, is_exact=attempt == 0):
+                if stored := replica.write(events):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if found := self._answer(key):
                 break
@@ -781,14 +782,14 @@ class Campaign:
         """Store the events that `made` returns for the latest state."""
         replica = self._replica
         with replica.acting():
-            for attempt in itertools.count():
+            while True:
                 try:
                     events = made()
                 except (ValueError, TypeError):
                     if replica.catch_up():  # the reason may be an event that was not read yet
                         continue
                     raise
-                if not events or replica.write(events, is_exact=attempt == 0):
+                if not events or replica.write(events):
                     return
 
     def _found(self, ticket: Any, kind: str = "cancel") -> tuple[Event, Event | None]:

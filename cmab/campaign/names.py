@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ def replaced(label: Hashable, name: Hashable, new: Hashable) -> Hashable:
 class Names:
     """The names of a learner by number. Both orientations of an undirected edge are one name."""
 
-    def __init__(self, noun: str, own: list[Hashable], is_undirected: bool = False) -> None:
-        self._noun, self.own, self._is_undirected = noun, own, is_undirected
+    def __init__(self, plural: str, own: list[Hashable], is_undirected: bool = False) -> None:
+        self.plural, self.own, self._is_undirected = plural, own, is_undirected
         try:
             self.number = dict(zip(own, range(len(own)), strict=True))
         except TypeError:
@@ -43,15 +43,6 @@ class Names:
             raise ValueError(
                 f"names of {self.plural} must differ from each other, got {shown(repeated)} twice"
             )
-
-    @property
-    def plural(self) -> str:
-        """The noun for these things in the plural."""
-        return "entries of super arms" if self._noun.startswith("entry") else f"{self._noun}s"
-
-    def counted(self, some: Sequence[Any]) -> str:
-        """Return the number of some entries with noun and verb: "1 tie is", "2 ties are"."""
-        return f"1 {self._noun} is" if len(some) == 1 else f"{len(some):,} {self.plural} are"
 
     def numbers(self, labels: Iterable[Hashable]) -> IntArray:
         """Return the number of each of these names; -1 if the learner does not have it."""
@@ -84,14 +75,6 @@ class Names:
             turned = (name[1], name[0], *name[2:])
             return turned if turned in self.number else name
         return name
-
-
-def nouns(choices: list[Hashable], arms: list[Hashable]) -> tuple[str, str]:
-    """Return the nouns for the entries of a super arm and for the base arms."""
-    if choices == arms:
-        return "base arm", "base arm"
-    is_network = bool(arms) and all(isinstance(arm, tuple) for arm in arms)
-    return ("node", "tie") if is_network else ("entry of a super arm", "base arm")
 
 
 def missing(name: object, known: Collection[Hashable], *, is_tie: bool) -> str:

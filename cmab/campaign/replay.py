@@ -20,7 +20,7 @@ import numpy as np
 from cmab import archive
 from cmab.arrays import AnyArray, IntArray
 from cmab.bounds.certificate import Played, note_round
-from cmab.campaign.names import Names, nouns, replaced, tuples
+from cmab.campaign.names import Names, replaced, tuples
 from cmab.campaign.posterior import Cascade, CascadeFeedback, HiddenOutcomes, Network, prior_of
 from cmab.campaign.store import Event, Store
 from cmab.feedback import Context, Feedback, Ticket
@@ -79,7 +79,9 @@ class Translation:
         oracle = policy.oracle
         arms, choices = oracle._arm_labels(), oracle.labels(np.arange(oracle.n_choices))
         is_undirected = getattr(oracle, "is_undirected", False)
-        of_choices, of_arms = nouns(choices, arms)
+        is_network = choices != arms and bool(arms) and all(isinstance(arm, tuple) for arm in arms)
+        of_arms = "ties" if is_network else "base arms"
+        of_choices = "nodes" if is_network else of_arms if choices == arms else "entries of super arms"
         self.choices = Names(of_choices, choices, is_undirected)
         self.arms = Names(of_arms, arms, is_undirected)
         #: The names of each description by its line, and their numbers in this learner, or -1.
@@ -133,8 +135,8 @@ class Translation:
             former = set(map(names.form_of, own))
             left = [name for name in own if names.form_of(name) not in names.number]
             new = [name for name in names.own if name not in former]
-            words += [f"{names.counted(new)} new ({shown(new, 200)})"] if new else []
-            words += [f"{names.counted(left)} gone ({shown(left, 200)})"] if left else []
+            words += [f"{names.plural}: {len(new):,} new ({shown(new, 200)})"] if new else []
+            words += [f"{names.plural}: {len(left):,} gone ({shown(left, 200)})"] if left else []
         kept, present = self.last["learner"], archive.described(self.policy)
         others = archive.differences(kept, present)
         if words:  # these numbers follow from the names
@@ -568,9 +570,9 @@ def read_campaign(where: str | os.PathLike[str], *, timeout: float = 120.0) -> L
     versions = [found for found, _ in groupby(event.body["versions"] for event in described)]
     labels = {event.number: Labels.of(event.body) for event in described}
     choices = Names(
-        "entry of a super arm", list(dict.fromkeys(chain(*(one.choices for one in labels.values()))))
+        "entries of super arms", list(dict.fromkeys(chain(*(one.choices for one in labels.values()))))
     )
-    arms = Names("base arm", list(dict.fromkeys(chain(*(one.arms for one in labels.values())))))
+    arms = Names("base arms", list(dict.fromkeys(chain(*(one.arms for one in labels.values())))))
     numbers = {line: (choices.numbers(one.choices), arms.numbers(one.arms)) for line, one in labels.items()}
     rounds = []
     for each in standing_of(rows_of(events, labels)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,6 +44,8 @@ class Replica:
         #: The description of the learner. Its names are checked before anything is stored.
         self.described = self.of.description()
         self.error: str | None = None
+        #: Whether other processes have written lately.
+        self.is_crowded = False
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
         self.replay: Replay
@@ -83,20 +85,18 @@ class Replica:
             self._replay()
             self._breaks = breaks
 
-    def write(
-        self, events: Sequence[Event], *, is_exact: bool = False, erased: dict[int, Body] | None = None
-    ) -> list[Event] | None:
+    def write(self, events: Sequence[Event], *, erased: dict[int, Body] | None = None) -> list[Event] | None:
         """Store events with the next numbers, and return them; None if the writer was overtaken.
 
-        The state is then up to date. Unless `is_exact`, a single report or ask of PostgreSQL needs not follow
-        the known events. `erased` are new bodies of former events.
+        The state is then up to date. If other processes write as well, a single report or ask needs not
+        follow the known events. `erased` are new bodies of former events.
         """
         known, stored = self.replay.number, list[Event]()
         events = [event._replace(number=number) for number, event in enumerate(events, known + 1)]
         # An error of the policy is raised before the events are stored.
         is_plain = all(event.kind in _PLAIN for event in events)
         after = self._after(self.replay, events) if is_plain else None
-        if len(events) == 1 and events[0].kind in ("ask", "tell") and not is_exact:
+        if self.is_crowded and len(events) == 1 and events[0].kind in ("ask", "tell"):
             added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
         elif self.store.forget(erased, events[0]) if erased else self.store.append(events):
@@ -115,7 +115,7 @@ class Replica:
     def catch_up(self) -> bool:
         """Process the events that were not read yet; return whether there were any."""
         events = list(self.store.read(self.replay.number))
-        kinds = {event.kind for event in events}
+        kinds, self.is_crowded = {event.kind for event in events}, bool(events)
         if self.store.breaks != self._breaks:
             self.open()
             return True
@@ -155,7 +155,7 @@ class Replica:
         return next(event for event in self.store.find(ticket=ticket) if event.kind == "ask")
 
     def _replay(self) -> None:
-        """Compute the state of all events, from the last snapshot that corrections leave valid."""
+        """Compute the state of all events, from the snapshot if corrections leave it valid."""
         changes = list(self.store.read(kinds=("correct", "undo")))
         undone = {event.body["line"] for event in changes if event.kind == "undo"}
         corrections, first = dict[int, Event](), dict[int, int]()
@@ -165,7 +165,9 @@ class Replica:
             first[event.number] = first.get(line, line)
             if event.kind == "correct" and event.number not in undone:
                 corrections[line] = event
-        replay = self._snapshot(lambda at: all(line > at for n, line in first.items() if n > at))
+        at, data = (0, b"") if self.accept_changes else self.store.snapshot()
+        is_valid = at and all(line > at for number, line in first.items() if number > at)
+        replay = (Replay.unpacked(self.of, data) if is_valid else None) or Replay.fresh(self.of)
         begun = replay.number
         for event in self.store.read(begun):
             if event.kind == "changed" and event.number not in self.of.labels:
@@ -177,16 +179,6 @@ class Replica:
         self.replay = replay
         if replay.number - begun > _EVERY:
             self._keep_snapshot()
-
-    def _snapshot(self, is_valid: Callable[[int], bool]) -> Replay:
-        """Return the state of the snapshot if it is valid, or the state before the first ticket."""
-        number, data = (0, b"") if self.accept_changes else self.store.snapshot()
-        found = None
-        try:
-            found = Replay.unpacked(self.of, data) if data and is_valid(number) else None
-        except (ValueError, KeyError) as error:
-            log.warning("%s: the snapshot after event %d is not used: %s", self.store.where, number, error)
-        return Replay.fresh(self.of) if found is None else found
 
     def _keep_snapshot(self) -> None:
         """Store a snapshot if possible; without one, a new process replays more events."""

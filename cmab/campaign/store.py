@@ -25,14 +25,14 @@ from urllib.parse import urlsplit
 
 from cmab.errors import (
     DamagedStoreError,
-    NewerVersionError,
+    OtherVersionError,
     StoreTimeoutError,
     StoreUnreachableError,
 )
 from cmab.validation import shown
 
-#: The format of the tables, which the first event states. A campaign of a larger format is refused.
-FORMAT = 1
+#: The format of the tables, which the first event states. A campaign of another format is refused.
+FORMAT = 2
 #: The number of events that are read at once.
 _PAGE = 5_000
 #: The longest pauses before a call is repeated, in seconds: while another process writes (the handler of
@@ -257,10 +257,10 @@ class Store:
         first = self._event(rows[0])
         if first.number != 1:
             raise DamagedStoreError(f"{self.where} must have event 1, got none; restore a backup")
-        if first.body.get("format", 0) > FORMAT:
-            raise NewerVersionError(
-                f"{self.where} must have format {FORMAT}, got {first.body['format']}, written by a"
-                " newer version; update cmab"
+        if (format_there := first.body["format"]) != FORMAT:
+            raise OtherVersionError(
+                f"{self.where} must have format {FORMAT}, got {format_there}, written by another version of"
+                " cmab; use that version"
             )
         return first
 

@@ -503,8 +503,8 @@ def replay_value(log: Log, target: Policy[Any], *, rng: Seed = 0, level: float =
     own, own_arms = names_of(oracle)
     is_undirected = getattr(oracle, "is_undirected", False)
     choices, arms = (
-        Names("entry of a super arm", own, is_undirected),
-        Names("base arm", own_arms, is_undirected),
+        Names("entries of super arms", own, is_undirected),
+        Names("base arms", own_arms, is_undirected),
     )
     if (log.choices, log.arms) != (own, own_arms):
         text = "contexts of the log must have the names of the oracle in its order, got others"

@@ -225,7 +225,7 @@ class Log(Sequence[LoggedRound]):
         ValueError
             If a round has sums of several outcomes, as in campaigns of explorers.
         """
-        names = Names("base arm", oracle._arm_labels(), getattr(oracle, "is_undirected", False))
+        names = Names("base arms", oracle._arm_labels(), getattr(oracle, "is_undirected", False))
         seen = ArmStatistics.empty(oracle.n_arms)
         for row in self:
             if row.state != "told":

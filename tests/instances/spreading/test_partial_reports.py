@@ -119,7 +119,7 @@ def test_a_tie_that_is_missing_is_said_to_be_and_can_be_added(tmp_path):
     request = running.ask()
     new = [(request.names[0], "nina"), ("nina", "ann")]
     later = InfluenceMaximization(nx.DiGraph([*TIES, *new]), k=1)
-    with pytest.raises(ValueError, match=r"1 node is new .*'nina'.*2 ties are new .*accept_changes=True"):
+    with pytest.raises(ValueError, match=r"nodes: 1 new .*'nina'.*ties: 2 new .*accept_changes=True"):
         Campaign(HierarchicalCTS(later), path)
     running = Campaign(HierarchicalCTS(later), path, accept_changes=True)
     running.tell(ticket=request.number, joined=["nina"], carried=new[:1])
