@@ -18,9 +18,6 @@ from cmab.campaign.page.web import Context, acted, shown, status_and_words
 from cmab.campaign.progress import exported, history_of, last_action, tables_of
 from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of, rounds_of
 
-#: The most rounds without a report that are shown with their reasons.
-_MOST = 5
-
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
     """Return a page of a campaign from the template of a tab."""
@@ -44,23 +41,21 @@ def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response
 
 def home(context: Context) -> Response:
     """Show the campaigns."""
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[str, str, list[Round], str]] = []
     for slug, title in context.store.titles().items():
-        row: dict[str, Any] = {"slug": slug, "title": title, "rounds": [], "error": ""}
         try:
             with context.store.held(slug) as opened:
-                row["rounds"] = opened.rounds
+                rows.append((slug, title, opened.rounds, ""))
         except (ValueError, OSError) as error:
-            row["error"] = status_and_words(error, context.store)[1]
-        rows.append(row)
+            rows.append((slug, title, [], status_and_words(error, context.store)[1]))
     return context.page("home.html", title="Campaigns", rows=rows)
 
 
 def current(context: Context, opened: Opened, _: Round | None = None) -> Response:
-    """Show the rounds that wait for a report, with reasons, and the way to the next round."""
-    waiting = [of.number for of in opened.rounds if of.state == "waiting"][: -_MOST - 1 : -1]
+    """Show the last five rounds that wait for a report, with reasons, and the way to the next round."""
+    waiting = [of.number for of in opened.rounds if of.state == "waiting"][:-6:-1]
     cards = [opened.kept(views.card_of, number, number == waiting[0]) for number in waiting]
-    return _page(context, opened, "current", cards=cards, more=_MOST)
+    return _page(context, opened, "current", cards=cards)
 
 
 def state(context: Context, opened: Opened) -> Response:

@@ -72,10 +72,8 @@ class Store:
 
     def slugs(self) -> list[str]:
         """Return the names of all campaigns in addresses, sorted."""
-        return sorted(path.name for path in self.root.iterdir() if self._is_campaign(path))
-
-    def _is_campaign(self, path: Path) -> bool:
-        return bool(_SLUG.fullmatch(path.name)) and not path.is_symlink() and (path / FILE).is_file()
+        paths = [path for path in sorted(self.root.iterdir()) if _SLUG.fullmatch(path.name)]
+        return [path.name for path in paths if not path.is_symlink() and (path / FILE).is_file()]
 
     def titles(self) -> dict[str, str]:
         """Return the titles of all campaigns by their names in addresses; a damaged one has this name."""
