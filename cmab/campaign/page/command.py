@@ -34,7 +34,10 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     except ImportError as error:
         raise ImportError(f'cmab serve needs further packages ({error}): pip install "cmab[serve]"') from None
     store = Store(options.folder)
-    listening = _bound(options.port)
+    try:
+        listening = socket.create_server((_HERE, options.port))
+    except (OSError, OverflowError):
+        raise ValueError(f"port {options.port} cannot be used; choose another with --port") from None
     port, key = listening.getsockname()[1], key_in(options.folder)
     app = application(store, key, port=port, hosts=[_HERE, "localhost", *options.name])
     address = f"http://{_HERE}:{port}/?key={key}"
@@ -45,15 +48,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
         webbrowser.open(address)
     Thread(target=warm_up, daemon=True).start()
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=100,
-        lifespan="off",
-        ws="none",
-    )
+    config = uvicorn.Config(app, log_level="warning", server_header=False, lifespan="off", ws="none")
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -66,16 +61,6 @@ def key_in(folder: Path) -> str:
             new.write(secrets.token_urlsafe(32))
         Path(new.name).replace(file)
     return file.read_text(encoding="utf-8")
-
-
-def _bound(port: int) -> socket.socket:
-    """Return a socket that listens, so that its port is known."""
-    if not 0 <= port <= 65_535:
-        raise ValueError(f"--port must be a number from 0 to 65535, got {port}")
-    try:
-        return socket.create_server((_HERE, port))
-    except OSError as error:
-        raise OSError(error.errno, f"port {port} cannot be used; choose another with --port") from None
 
 
 # Small networks are solved by other functions than larger ones.

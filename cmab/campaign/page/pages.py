@@ -15,13 +15,11 @@ from cmab.campaign.page import views
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import Opened
 from cmab.campaign.page.web import Context, acted, shown, status_and_words
-from cmab.campaign.progress import (
-    exported,
-    history_of,
-    last_action,
-    tables_of,
-)
+from cmab.campaign.progress import exported, history_of, last_action, tables_of
 from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of, rounds_of
+
+#: The most rounds without a report that are shown with their reasons.
+_MOST = 5
 
 
 def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response:
@@ -34,6 +32,8 @@ def _page(context: Context, opened: Opened, tab: str, **values: Any) -> Response
         slug=opened.slug,
         version=opened.version,
         options=options,
+        rounds=opened.rounds,
+        waiting=[of for of in opened.rounds if of.state == "waiting"],
         names=opened.folder.problem.names,
         is_network=is_network,
         noun="people" if is_network else "items",
@@ -58,15 +58,14 @@ def home(context: Context) -> Response:
 
 def current(context: Context, opened: Opened, _: Round | None = None) -> Response:
     """Show the rounds that wait for a report, with reasons, and the way to the next round."""
-    waiting = [of for of in opened.rounds if of.state == "waiting"][::-1]
-    cards = [opened.kept(views.card_of, of.number, at == 0) for at, of in enumerate(waiting[:5])]
-    return _page(context, opened, "current", cards=cards, waiting=waiting, rounds=opened.rounds)
+    waiting = [of.number for of in opened.rounds if of.state == "waiting"][: -_MOST - 1 : -1]
+    cards = [opened.kept(views.card_of, number, number == waiting[0]) for number in waiting]
+    return _page(context, opened, "current", cards=cards, more=_MOST)
 
 
 def state(context: Context, opened: Opened) -> Response:
     """Show the results so far and the expected result of another round."""
-    last = opened.rounds[-1] if opened.rounds else None
-    return _page(context, opened, "state", state=opened.kept(views.state_of), last=last)
+    return _page(context, opened, "state", state=opened.kept(views.state_of))
 
 
 def history(context: Context, opened: Opened) -> Response:
@@ -91,7 +90,7 @@ def download(context: Context, opened: Opened) -> Response:
 
 def printed(context: Context, opened: Opened) -> Response:
     """Show a page to print, for people without access."""
-    return _page(context, opened, "print", rounds=[of for of in opened.rounds if of.state == "waiting"][:5])
+    return _page(context, opened, "print")
 
 
 # Actions on rounds: each returns the next address and a sentence, or raises an error that a page shows.

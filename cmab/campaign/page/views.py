@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
 from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
-from cmab.campaign.page.picture import Picture, picture_of
+from cmab.campaign.page.picture import picture_of
 from cmab.campaign.progress import bound_of, by_name, different_people, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
@@ -24,22 +24,14 @@ _DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
 WIDER, ODDS = 1.45, (1.23, 0.92)
 
 
-class Card(NamedTuple):
-    """A round that waits for its report, with the reasons for its names and the picture."""
-
-    of: Round
-    reasons: list[dict[str, Any]]
-    picture: Picture | None
-
-
-def card_of(folder: CampaignFolder, number: int, has_picture: bool = True) -> Card:
-    """Return a round with its reasons and its picture."""
+def card_of(folder: CampaignFolder, number: int, has_picture: bool = True) -> dict[str, Any]:
+    """Return a round that waits for its report, with the reasons for its names and the picture."""
     rounds, graph, picture = folder.rounds(), folder.problem.graph, None
     of = rounds[number - 1]
     if graph is not None and has_picture:
         waiting = {name for each in rounds if each.state == "waiting" for name in each.names}
         picture = picture_of(graph, of.names, joined_ever(rounds), waiting)
-    return Card(of, reasons_of(folder, of), picture)
+    return {"of": of, "reasons": reasons_of(folder, of), "picture": picture}
 
 
 def joined_before(rounds: Sequence[Round], of: Round) -> dict[str, int]:
@@ -66,7 +58,6 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
     total = float(sum(of.count for of in known))
     return {
         "reported": reported,
-        "waiting": [of for of in rounds if of.state == "waiting"],
         "left_out": [of for of in rounds if of.state == "left out"],
         "in_part": len(reported) - len(known),
         "mean": total / len(known) if known else None,
