@@ -484,8 +484,8 @@ class Campaign:
             context = only(context, entries, len(replica.of.choices.own))
         if found := self._answer(key):
             return found
-        replay = replica.current() if replica.is_crowded else replica.replay
-        choice = self._chosen(n, replay, context, 0) if names is None else self._own_choice(names)
+        is_crowded, replay = replica.is_crowded, replica.current() if replica.is_crowded else replica.replay
+        choice = self._chosen(n, replay, context, is_crowded) if names is None else self._own_choice(names)
         for attempt in itertools.count():
             with replica.acting():
                 events = self._ask_events(choice, context, instead_of, key, note)
@@ -493,8 +493,8 @@ class Campaign:
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
             if found := self._answer(key):
                 break
-            if names is None and attempt == 0:
-                choice = self._chosen(n, replica.replay, context, 1)
+            if names is None and (attempt == 0 or replica.of.reserves):
+                choice = self._chosen(n, replica.replay, context, True)
         return found
 
     def _answer(self, key: str | None) -> list[Request]:
@@ -513,10 +513,10 @@ class Campaign:
             raise ValueError(f"names must be different names, at least one, got {shown(list(names))}")
         return [(np.array(entries, np.int64), {})]
 
-    def _chosen(self, n: int, replay: Replay, context: Context | None, attempt: int) -> list[Any]:
+    def _chosen(self, n: int, replay: Replay, context: Context | None, is_crowded: bool) -> list[Any]:
         """Return the super arms that the policy chooses, and their propensities, without a lock."""
-        # A choice that is repeated has other random numbers, so that overtaken writers do not choose alike.
-        salt = secrets.randbits(32) if attempt else 0
+        # Writers that overtake each other have other random numbers, so that they do not choose alike.
+        salt = secrets.randbits(32) if is_crowded else 0
         found = []
         try:
             for number in range(replay.asked, replay.asked + n):

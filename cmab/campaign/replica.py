@@ -44,7 +44,7 @@ class Replica:
         #: The description of the learner. Its names are checked before anything is stored.
         self.described = self.of.description()
         self.error: str | None = None
-        #: Whether other processes have written lately.
+        #: Whether another process has overtaken this one, and has still written at the last reading.
         self.is_crowded = False
         #: The number of lost connections when the campaign was opened.
         self._breaks = -1
@@ -96,15 +96,18 @@ class Replica:
         # An error of the policy is raised before the events are stored.
         is_plain = all(event.kind in _PLAIN for event in events)
         after = self._after(self.replay, events) if is_plain else None
-        if self.is_crowded and len(events) == 1 and events[0].kind in ("ask", "tell"):
+        is_single = len(events) == 1 and events[0].kind in ("ask", "tell")
+        if self.is_crowded and is_single and not self.of.reserves:
             added = self.store.add(events[0], known)
             stored = [] if added is None else [added]
         elif self.store.forget(erased, events[0]) if erased else self.store.append(events):
             stored = events
-        if stored and after is not None and stored[0].number == known + 1:
+        is_next = bool(stored) and stored[0].number == known + 1
+        if is_next and after is not None:
             self.replay = after
         else:
             self.catch_up()
+        self.is_crowded |= not is_next
         if not stored:
             return None
         if stored[-1].number // _EVERY > (stored[0].number - 1) // _EVERY:
@@ -115,7 +118,8 @@ class Replica:
     def catch_up(self) -> bool:
         """Process the events that were not read yet; return whether there were any."""
         events = list(self.store.read(self.replay.number))
-        kinds, self.is_crowded = {event.kind for event in events}, bool(events)
+        kinds = {event.kind for event in events}
+        self.is_crowded &= bool(events)
         if self.store.breaks != self._breaks:
             self.open()
             return True
