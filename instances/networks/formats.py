@@ -6,7 +6,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -26,7 +26,7 @@ class _Found(NamedTuple):
     """The nodes of a file with their data, its edges with theirs, and which of them go one way."""
 
     nodes: Mapping[Hashable, Mapping[str, Any]]
-    edges: Collection[tuple[Hashable, Hashable, Mapping[str, Any]]]
+    edges: Sequence[tuple[Hashable, Hashable, Mapping[str, Any]]]
     one_way: bool | list[bool] | None = None
     notes: tuple[str, ...] = ()
 
@@ -214,7 +214,7 @@ def _gml(data: bytes, text: str) -> _Found:
     if not re.search(r"\bmultigraph\s+1", text):
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
     graph = nx.parse_gml(text, label="id")
-    return _Found(graph.nodes, graph.edges(data=True), graph.is_directed())
+    return _Found(graph.nodes, [*graph.edges(data=True)], graph.is_directed())
 
 
 def _matrix_market(data: bytes, text: str) -> _Found:
@@ -238,7 +238,7 @@ def _edge_list(data: bytes, text: str) -> _Found:
 
     delimiter = "," if re.search(r",\s*\{", text) else None
     graph = nx.parse_edgelist(text.split("\n"), delimiter=delimiter, create_using=nx.MultiDiGraph)
-    return _Found(graph.nodes, graph.edges(data=True))
+    return _Found(graph.nodes, [*graph.edges(data=True)])
 
 
 _READERS: dict[str, Callable[[bytes, str], _Found]] = {

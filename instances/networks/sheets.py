@@ -186,8 +186,8 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     """
     sheet = sheet_of(file, text, delimiter=delimiter, is_list=True)
     if len(sheet.rows) == 1 and not sheet.has_header:
-        cells = filter(None, sheet.rows[0].fields)
-        sheet = sheet._replace(titles=["1"], rows=[sheet.rows[0]._replace(fields=[cell]) for cell in cells])
+        line = sheet.rows[0]
+        sheet = sheet._replace(titles=["1"], rows=[line._replace(fields=[x]) for x in line.fields if x])
     names, rows, notes, may_be = sheet.titles, sheet.rows, sheet.notes, sheet.candidates(1)
     if (sheet.has_header and pair_of(names)) or sharing(sheet, may_be):
         raise ValueError(
