@@ -371,18 +371,18 @@ def cut(
 
 
 def _lines_above(rows: Sequence[Row], header: bool | None, is_list: bool) -> int:
-    """Return the number of lines above a header: lines with one cell, or above an empty line or titles."""
-    is_narrow = True
+    """Return the number of lines above a header: lines with one cell or fewer cells, or before an empty line."""
+    widest = 1
     for at, row in enumerate(rows[: _ABOVE + 1]):
-        if sum(map(bool, row.fields)) < 2:
+        if (width := sum(map(bool, row.fields))) < 2:
             continue
         is_header = header is not False and _is_header(rows[at : at + _SHOWN], is_list)
-        if is_narrow and at and (header or is_header):
+        if widest < 2 and at and (header or is_header):
             return at
-        is_sure = row.is_apart or all(map(is_title, filter(None, row.fields)))
+        is_sure = row.is_apart or width > widest or all(map(is_title, filter(None, row.fields)))
         if is_sure and at and is_header and not _is_header(rows[:_SHOWN], is_list):
             return at
-        is_narrow = False
+        widest = max(widest, width)
     return 0
 
 

@@ -141,6 +141,7 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         ("Name,Friend\nAnn,Bob\n,Cy\nDora,Ann\n", "Ann-Bob, Ann-Cy, Dora-Ann", "merged cells: line 3"),
         ("Ann: Bob, Cy\nDora Lee: Ann\nEve:\n", "Ann-Bob, Ann-Cy, Dora Lee-Ann", "separated by a colon"),
         ("A survey, 2024\nPerson,Friend\nAnn,Bob\n", "Ann-Bob", "above the header: A survey 2024"),
+        ("A survey, 2024\n" + FORM + "2024-03-06,Ann,Bob\n", "Ann-Bob", "above the header: A survey 2024"),
         (
             "ego,alter\nA,B;nobody\nC,nobody\n-,D\nE,n/a\n",
             "A-B",
