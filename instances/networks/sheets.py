@@ -371,7 +371,7 @@ def cut(
 
 
 def _lines_above(rows: Sequence[Row], header: bool | None, is_list: bool) -> int:
-    """Return the number of lines above a header: lines with one cell or fewer cells, or before an empty line."""
+    """Return the number of lines above a header: of one cell or fewer cells, or above an empty line."""
     widest = 1
     for at, row in enumerate(rows[: _ABOVE + 1]):
         if (width := sum(map(bool, row.fields))) < 2:
