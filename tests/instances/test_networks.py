@@ -139,6 +139,7 @@ FORM = "Timestamp,Your name,Who do you talk to?\n"
         (FORM + "2024-03-06,,Ann\n2024-03-07,Bob,Cy\n2024-03-08,,\n", "Bob-Cy", "empty: line 2, 4"),
         ("a,b\nb,\n,c\nc,a\nc,d\n", "a-b, c-a, c-d", "left out, because a name is empty: line 3"),
         ("Name,Friend\nAnn,Bob\n,Cy\nDora,Ann\n", "Ann-Bob, Ann-Cy, Dora-Ann", "merged cells: line 3"),
+        ("2024-03-06 09:08,Ann,Bob\n2024-03-06 09:10,Bob,Cy\n", "Ann-Bob, Bob-Cy", "separated by commas"),
         ("Ann: Bob, Cy\nDora Lee: Ann\nEve:\n", "Ann-Bob, Ann-Cy, Dora Lee-Ann", "separated by a colon"),
         ("A survey, 2024\nPerson,Friend\nAnn,Bob\n", "Ann-Bob", "above the header: A survey 2024"),
         ("A survey, 2024\n" + FORM + "2024-03-06,Ann,Bob\n", "Ann-Bob", "above the header: A survey 2024"),
