@@ -168,8 +168,7 @@ def report(context: Context, opened: Opened, of: Round) -> Sequence[str]:
     """Store a report or a correction."""
     opened.folder.tell(of, _report_of(context, opened, of))
     done = "corrected" if of.state == "reported" else "stored"
-    place = f"/c/{opened.slug}"
-    told = f"The report of round {of.number} was {done}."
+    told, place = f"The report of round {of.number} was {done}.", f"/c/{opened.slug}"
     return place, told, f"{place}/rounds/{of.number}/report", "Correct it"
 
 
@@ -190,12 +189,10 @@ def _report_of(context: Context, opened: Opened, of: Round) -> Report:
         if entries or unknown or nobody:
             raise ValueError("enter either names or only the number of people, not both")
         told.count = float(whole("the number of people", count))
-    elif nobody == bool(entries) and not unknown:
-        raise ValueError(
-            "names and nobody joined cannot both be true"
-            if nobody
-            else "enter who joined; if nobody did, mark that nobody joined"
-        )
+    elif nobody and entries:
+        raise ValueError("names and nobody joined cannot both be true")
+    elif not (nobody or entries or unknown):
+        raise ValueError("enter who joined; if nobody did, mark that nobody joined")
     return told
 
 
@@ -261,6 +258,7 @@ def delete(context: Context, opened: Opened) -> Sequence[str]:
     if context.text("sure") != "1":
         raise ValueError("tick the box to delete the campaign")
     title, where = opened.folder.options.title, context.store.delete(opened.slug)
+    context.session.done.clear()  # another campaign can have the same addresses later
     return "/", f"{title} was deleted. Its files are still in the folder {where}."
 
 

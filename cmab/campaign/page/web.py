@@ -92,8 +92,8 @@ class Context:
         for name, value in sent.multi_items():
             if isinstance(value, UploadFile) and value.filename:
                 self.files[name] = File(file_name(value.filename), await value.read())
-        fields = [(name, value) for name, value in sent.multi_items() if isinstance(value, str)]
-        self.form = ImmutableMultiDict(fields)
+        texts = [(name, value) for name, value in sent.multi_items() if isinstance(value, str)]
+        self.form = ImmutableMultiDict(texts)
         await sent.close()
 
     def text(self, name: str) -> str:
@@ -113,9 +113,8 @@ class Context:
 
         The next page shows the sentence `told`, with the address and the words of a link after it.
         """
-        if told:
-            self.session.told = told
-            self.session.done[self.digest] = (address, told)
+        self.session.told = told
+        self.session.done[self.digest] = (address, told)
         return RedirectResponse(address, 303)
 
     @cached_property
