@@ -232,7 +232,7 @@ class CampaignFolder:
         return self.rounds()[of.number - 1]
 
     def cancel(self, of: Round) -> None:
-        """Leave out a round that was not played, or that was reported by accident: nothing is learned from it.
+        """Leave out a round that was not played, or was reported by accident: nothing is learned from it.
 
         The numbers of the other rounds stay. A round that was left out can be reported at any time.
         """

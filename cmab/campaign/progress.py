@@ -101,7 +101,7 @@ def estimates_of(
 
 
 def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
-    """Return a row for each name in a reported round or, after one, in the best choice; the best come first."""
+    """Return a row for each name in a reported round or then in the best choice, with the best first."""
     rounds: dict[str, list[int]] = {}
     for of in folder.rounds():
         for name in of.names if of.state == "reported" else ():

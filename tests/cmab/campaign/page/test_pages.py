@@ -94,11 +94,11 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
     page.send(*remove, remove="Ann – Tilda")
     text = page.send(*remove, 400, first="Ann", second="Tillda").text.replace("&#39;", "'")
     assert "did you mean 'Tilda'?" in text and "Tillda: not misspelled, but a new person" in text
-    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    assert "4 people, 3 pairs who know each other" in page.get(f"{place}/settings").text
     page.send(*remove, first="Ann", second="Tillda", new="1")
-    assert "5 people, 4 ties" in page.get(f"{place}/settings").text
+    assert "5 people, 4 pairs who know each other" in page.get(f"{place}/settings").text
     page.send(*remove, remove="Ann – Tillda")
-    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    assert "4 people, 3 pairs who know each other" in page.get(f"{place}/settings").text
     text = page.get(f"{place}/history").text
     assert "added: Ann – Tillda" in text and "removed: Ann – Tilda" in text
 
@@ -172,11 +172,11 @@ def test_a_reported_round_is_left_out_and_the_others_keep_their_numbers(page):
     assert [of.state for of in page.rounds(place)] == ["reported"] * 3
 
 
-def test_rounds_in_part_are_not_averaged_and_cancelled_ones_are_not_called_reported(page):
+def test_rounds_in_part_are_not_averaged_and_those_left_out_are_not_called_reported(page):
     place = page.create("In part")
     page.choose(place)
     page.send(place, f"{place}/rounds/1/cancel")
-    assert "No round waits for a report. All rounds were cancelled" in page.get(place).text
+    assert "No round waits for a report. All rounds were left out" in page.get(place).text
     for number, fields in ((2, {"nobody": "1"}), (3, {"unknown": "Emil"})):
         page.choose(place, without="Emil")
         page.report(place, number, **fields)
@@ -207,7 +207,7 @@ def test_times_are_local_in_tables_and_lists(page, spring, asked, monkeypatch):
         text = page.get(f"{spring}/export/history.csv").content.decode("utf-8-sig")
         with page.store.held("spring") as opened:
             at = datetime.fromisoformat(opened.folder.history()[0]["at"]) + timedelta(hours=5.5)
-        assert next(csv.DictReader(io.StringIO(text)))["at"] == f"{at:%Y-%m-%d %H:%M}"
+        assert next(csv.DictReader(io.StringIO(text)))["time"] == f"{at:%Y-%m-%d %H:%M}"
         assert f"{at.day} {at:%b %Y, %H:%M}" in page.get(f"{spring}/history").text
     finally:
         monkeypatch.undo()
@@ -257,19 +257,20 @@ def test_a_round_keeps_its_number_when_people_are_left_out(page):
             and not {*gone} & names
             and all(name in text.partition("Left out: ")[2] for name in gone)
         )
-        assert text.count(">best so far<") == 2  # the mode of the choice stays
+        hows = re.findall(r"known\">best (by the shape of the network|of those who remain)<", text)
+        assert len(hows) == 2  # the mode of the choice stays
     (of,) = page.rounds(place)
     assert of.state == "waiting" and of.number == 1
     page.send(f"{place}/history", f"{place}/undo")  # the choice without the second person is taken back
     (of,) = page.rounds(place)
     assert of.state == "waiting" and gone[2] in map(str, of.names)
-    assert "Round 1 is no longer chosen again." in page.get(f"{place}/history").text
+    assert "Round 1 has its former people again." in page.get(f"{place}/history").text
     assert {*map(str, of.left_out)} == {*gone[:2]}
     page.send(f"{place}/history", f"{place}/undo")
     assert gone[1] in map(str, page.rounds(place)[0].names)
     text = page.get(f"{place}/history").text
     assert "Undo this" not in text and text.count("Round 1 chosen again") == 2
-    assert text.count("<td>Round 1 chosen") == 3 and text.count("Round 1 taken back") == 2
+    assert text.count("<td>Round 1 chosen") == 3 and text.count("<td>Round 1 has its former") == 2
     page.choose(place)
     assert [each.number for each in page.rounds(place)] == [1, 2]
 
@@ -333,7 +334,7 @@ def test_title_notes_and_deletion(page):
     assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me").is_dir()
 
 
-STATES = "new, waiting, two waiting, left out, tie added, reported, count, cancelled, undone, corrected, gone"
+STATES = "new, waiting, two waiting, left out, tie added, reported, count, not asked, undone, corrected, gone"
 
 
 @pytest.mark.parametrize("kind", ["network", "list"])
@@ -360,7 +361,7 @@ def test_every_page_is_shown_in_every_state(page, kind):
                 page.report(place, 1, **told)
             case "count":
                 page.report(place, 2, 400 if kind == "list" else 303, **number)
-            case "cancelled":
+            case "not asked":
                 page.choose(place)
                 page.send(place, f"{place}/rounds/{len(page.rounds(place))}/cancel")
             case "undone":
@@ -393,8 +394,9 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
         ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
         ({"count": "3", "nobody": "1"}, "not both"),
         ({"count": "many"}, "whole number"),
-        ({"others": "Bob = soon\nBobb"}, "whole number"),
+        ({"others": "Bob = soon\nBobb"}, "must be 1 if one of those asked told"),
         ({"others": "Bob = soon\nBobb"}, "Bobb"),
+        ({"others": "Bobb"}, "that the network lacks can be added under Settings"),
     ],
 )
 def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring, asked, fields, why):
@@ -422,6 +424,7 @@ def test_lists_and_other_formats_of_networks(page):
     assert "Result, from 0 to 5" in text
     page.report(made, 1, **{"result-0": "2,5"})
     assert list(page.rounds(made)[0].results.values()) == [2.5]
+    assert "largest result of an item is 5." in page.get(f"{made}/settings").text
     assert '"row">Items</th>' in page.get(f"{made}/export").text
     list_of = {"files": {}, "kind": "list", "k": "1"}
     text = page.show(names="1\tTea, green\n2\tMilk", **list_of)[1]
@@ -445,7 +448,7 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     before = page.store.slugs()
     data, text = page.show(network=FORM, title="Shown")
     for words in (
-        "5 people, 3 ties",
+        "5 people, 3 pairs who know each other",
         "<li>The file friends.csv is a list of ties separated by commas",
         "Timestamp<br>not used",
         'Your name<br><span class="badge known">person',
