@@ -172,23 +172,11 @@ DATE = re.compile(
         (\ ?(GMT|UTC|Z|MES?Z|[CEW]ES?T|[CEMP][SD]T|BST)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-#: Cells that are no names, in lower case.
+#: Cells that are no names, in lower case: words for no one, and headers of a column that is pasted.
 NO_NAMES = {
-    "nobody",
-    "no one",
-    "none",
-    "-",
-    "--",
-    "?",
-    ".",
-    "n/a",
-    "#n/a",
-    "keine",
-    "niemand",
-    "personne",
-    "nadie",
-    # the headers of a column that is pasted
-    *("name", "names", "person", "people", "who", "date", "time", "timestamp", "datum", "nom", "nombre"),
+    *("nobody", "no one", "none", "keine", "niemand", "personne", "nadie"),
+    *("-", "--", "?", ".", "n/a", "#n/a"),
+    *("name", "names", "person", "people", "date", "time", "timestamp", "datum", "nom", "nombre"),
 }
 
 

@@ -31,10 +31,10 @@ Row = dict[str, Any]
 def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     """Return the reason for each name of a round.
 
-    A row has the ``name``; its ``estimate`` (`estimates_of`); how it is among the ``best``, or an empty text;
+    A row has the ``name``; its ``estimate`` (`expected`); how it is among the ``best``, or an empty text;
     in how many reported rounds it was ``asked`` or chosen; the rounds ``missed``, for which the person was
     chosen, but did not come or was not asked; the number of another round that is ``waiting`` with the name,
-    or 0; ``is_first``, if there is no report yet; and ``is_alone``, if the person has nobody to tell.
+    or 0; ``is_first``, if there is no report yet; and ``is_alone``, if no tie leads from the person.
     """
     rounds = folder.rounds()
     told = [each for each in rounds if each.state == "reported"]
@@ -64,8 +64,11 @@ def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
             "is_first": not told,
             "is_alone": name not in tellers,
         }
-        for name, estimate in estimates_of(folder, of.names, known).items()
+        for name, estimate in zip(of.names, expected(folder, of.names, known), strict=True)
     ]
+
+
+# Estimates
 
 
 def draws_of(folder: CampaignFolder) -> list[FloatArray]:
@@ -76,25 +79,19 @@ def draws_of(folder: CampaignFolder) -> list[FloatArray]:
 
 
 def expected(
-    folder: CampaignFolder, choices: Sequence[Iterable[str]], known: Collection[str] = ()
+    folder: CampaignFolder, choices: Sequence[str | Sequence[str]], known: Collection[str] = ()
 ) -> list[float]:
-    """Return the expected result of each choice, from the same draws and random numbers for all choices.
+    """Return the expected result of each choice, a name or some, from the same draws and random numbers.
 
-    In a network: how many people join, with those who are asked; those that are `known` do not count. In a
-    list: the sum of the expected results of the items.
+    In a network: how many people join, with those asked; those that are `known` do not count. In a list: the
+    sum of the means of the items.
     """
     oracle, number = folder.problem.oracle_without(known), folder.problem.names.number
     draws = draws_of(folder) if folder.is_network else [folder.campaign.beliefs().means]
-    entries = [np.array([number[name] for name in names]) for names in choices]
-    values = [[value_of(oracle, choice, *at[::-1]) for choice in entries] for at in enumerate(draws)]
-    return np.mean(values, axis=0).tolist() if entries else []
-
-
-def estimates_of(
-    folder: CampaignFolder, names: Collection[str], known: Collection[str] = ()
-) -> dict[str, float]:
-    """Return the expected result (`expected`) of each name alone."""
-    return dict(zip(names, expected(folder, [[name] for name in names], known), strict=True))
+    names = [[one] if isinstance(one, str) else one for one in choices]
+    entries = [np.array([number[name] for name in some]) for some in names]
+    values = [[value_of(oracle, one, means, at) for at, means in enumerate(draws)] for one in entries]
+    return [float(np.mean(row)) for row in values]
 
 
 # Tables
@@ -111,8 +108,8 @@ def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
         rounds.setdefault(folder.problem.names.labels[at], [])
     often += [name for name in rounds if not rounds[name]]
     rows: list[Row] = [
-        {"name": name, "asked": len(rounds[name]), "rounds": rounds[name], "estimate": estimate}
-        for name, estimate in estimates_of(folder, often).items()
+        {"name": name, "asked": len(rounds[name]), "estimate": estimate, "rounds": rounds[name]}
+        for name, estimate in zip(often, expected(folder, often), strict=True)
     ]
     return sorted(rows, key=lambda row: -row["estimate"])
 
@@ -285,14 +282,7 @@ _WORDS = {
 
 
 def listed(names: Iterable[Hashable]) -> str:
-    """Return names with commas between them, or with semicolons if one has a comma.
-
-    Examples
-    --------
-    >>> from cmab.campaign.progress import listed
-    >>> listed(["Ann", "Bob"]), listed(["Tea, green", "Milk"])
-    ('Ann, Bob', 'Tea, green; Milk')
-    """
+    """Return names with commas between them, or with semicolons if one has a comma."""
     texts = [str(name) for name in names]
     return ("; " if any("," in text for text in texts) else ", ").join(texts)
 

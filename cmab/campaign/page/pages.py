@@ -125,12 +125,10 @@ def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
     """Take back the last report or correction, the last leaving out, or the last choice of other names."""
-    last = last_action(history_of(opened.folder))
     opened.folder.campaign.undo()
-    told, event = "", history_of(opened.folder)[-1]["event"]
-    if last:
-        told = f"Round {last['round']} {event if 'again' in event else 'is no longer ' + last['event']}."
-    return f"/c/{opened.slug}/history", told
+    row = history_of(opened.folder)[-1]
+    told = f"is no longer {row['details']}" if row["details"] else row["event"]
+    return f"/c/{opened.slug}/history", f"Round {row['round']} {told}."
 
 
 # Reports
