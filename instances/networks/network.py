@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import re
+import sys
 import zlib
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from cmab.run.tables import number, numbers_of
 from cmab.validation import shown
 from instances.networks.columns import EdgeTable, delimited
 from instances.networks.formats import form_of, written
-from instances.networks.sheets import Preview, has_text, is_number, number_of, preview_of, refuse, sheet_of
+from instances.networks.sheets import BOOK, Preview, has_text, is_number, listed, number_of, refuse, sheet_of
 from oracles import DirectedGraph
 
 # The encoding of spreadsheets in western Europe and America, unless they save UTF-8.
@@ -33,12 +34,13 @@ _OTHERS = {
     r"%PDF": "a PDF",
     r"\{\\rtf": "a text document (RTF)",
     r"<(!doctype|html|table)": "a page of the web (HTML)",
+    r"\{|\[\s*[\[{]": "in JSON",
     r"dl\b.*\bn\s*=": "in the format of UCINET (DL)",
     r"\*node data": "in the format of NetDraw (VNA)",
     r"(strict\s+)?(di)?graph\b[^\[]*\{": "in the format of Graphviz (DOT)",
 }
-# The number of ties that are shown, and the largest number of columns that a message lists.
-_SHOWN, _LISTED = 3, 10
+# The number of ties that are shown, and the longest address of Python in a message.
+_SHOWN, _LONGEST = 3, 60
 # Names of columns that are used by default. Columns of the first kind have probabilities. Columns of the
 # second kind have probabilities if their numbers allow it, otherwise weights.
 _PROBABILITIES = ("p", "prob", "probs", "probability", "probabilities", "chance", "activation_probability")
@@ -88,19 +90,21 @@ def read_network(
     to_column: str | None = None,
     ties_only: bool = False,
     header: bool | None = None,
+    default_directed: bool = True,
 ) -> Network:
     """Read a network with names of nodes from a file, which may be gzipped, and report how it was read.
 
     The formats are edge lists and CSV, workbooks (``.xlsx``), square matrices, GraphML, GML, GEXF, Pajek,
-    Matrix Market, node-link JSON, and those that networkx writes: edge lists with data in braces and
-    adjacency lists (``.adjlist``). Edge lists and CSV may be separated by commas, semicolons, tabs, bars or
-    blanks, may have a header and may have names in quotes. The encoding is UTF-8, UTF-16, Windows-1252, which
-    is reported, or that which XML states.
+    Matrix Market, and edge lists of networkx with data in braces. Edge lists and CSV may be separated by
+    commas, semicolons, tabs, bars or blanks, may have a header and may have names in quotes. A colon may
+    separate a name from a list with commas. The encoding is UTF-8, UTF-16, Windows-1252, which is reported,
+    or that which XML states.
 
     The edges of the file are called ties. Comments, which begin with ``#`` or ``%``, and ties from a node to
     itself are left out. After the first line, a line with only one name is a node without ties. In edge lists
-    and CSV, names that differ only in capitals are one, and a cell may have several names, as in exports of
-    forms.
+    and CSV, names that differ only in capitals are one, a cell may have several names, as in exports of
+    forms, empty cells below a name repeat it if each name is in one line only, as in merged cells, and other
+    lines with an empty name are left out.
 
     Parameters
     ----------
@@ -108,7 +112,7 @@ def read_network(
         The file to read.
     directed : bool, optional
         If True, a tie goes one way, from its first name to its second. If False, a tie is two arcs, one in
-        each direction. If omitted, the file decides; if it does not say, ties go one way.
+        each direction. If omitted, the file decides, or else `default_directed`.
     probability_column : str, optional
         The column (or key of the data of edges) with probabilities in [0, 1]. Columns without names are
         called 3, 4 and so on. If both this and `weight_column` are omitted, a column with a name such as
@@ -126,6 +130,8 @@ def read_network(
         Whether to use no column of numbers.
     header : bool, optional
         Whether the first line has the names of the columns. If omitted, this is detected.
+    default_directed : bool
+        Whether ties go one way if `directed` is omitted and the file does not say it.
 
     Returns
     -------
@@ -161,7 +167,7 @@ def read_network(
     n_nodes, labels, ends = _numbered(table)
     column, kind = (None, "") if ties_only else _column_of(table, probability_column, weight_column)
     numbers, is_chance = (None, True) if column is None else _numbers_in(table, column, kind)
-    one_way, way = _directions(table, ends, directed)
+    one_way, way = _directions(table, ends, directed, default_directed)
     told = [f"{file.name} is {table.form}", *table.notes, way]
     told += _shape_told(table, n_nodes)
     proper = ends[:, 0] != ends[:, 1]
@@ -171,8 +177,9 @@ def read_network(
     if repeats := len(ends) - len(np.unique(np.where(one_way[:, None], ends, np.sort(ends)), axis=0)):
         more = "tie is a repetition" if repeats == 1 else "ties are repetitions"
         told.append(f"{repeats:,} {more}, and each counts as an additional tie")
-    if without := n_nodes - len(np.unique(ends)):
-        told.append(f"{without:,} {'name has' if without == 1 else 'names have'} no tie")
+    if alone := np.setdiff1d(np.arange(n_nodes), ends).tolist():
+        names = listed(alone if labels is None else [labels[node] for node in alone])
+        told.append(f"{len(alone):,} {'name has' if len(alone) == 1 else 'names have'} no tie: {names}")
     arcs = np.repeat(np.arange(len(ends)), np.where(one_way, 1, 2))
     is_back = np.diff(arcs, prepend=-1) == 0  # the second arc of a tie
     ends = np.where(is_back[:, None], ends[arcs][:, ::-1], ends[arcs])
@@ -181,7 +188,7 @@ def read_network(
         told.append(_column_told(column, numbers, is_chance))
         numbers = numbers if is_chance else _shares(numbers, ends[:, 1], n_nodes)
     if rest := [name for name in table.columns if name != column]:
-        told.append(f"columns that are not used: {_listed(rest)}")
+        told.append(f"columns that are not used: {listed(rest)}")
     try:
         graph = DirectedGraph.from_edges(
             ends[:, 0], ends[:, 1], n_nodes=n_nodes, labels=labels, probabilities=numbers
@@ -213,10 +220,6 @@ def _table(file: Path, header: bool | None, asked: tuple[str | None, str | None]
         )
     columns = header, asked, delimiter
     table = written(file, data, text, form) if form else delimited(file, text, *columns)
-    for place, ends in zip(table.places, table.ends, strict=True):
-        if "" in ends:
-            empty = ("first", "second")[ends.index("")]
-            raise ValueError(f"{file}, {place}: must have two names, got an empty {empty} one; write both")
     if not table.ends and not table.nodes:
         raise ValueError(f"{file} must have a tie of two names, got none")
     if form not in ("GraphML", "GEXF"):  # XML states its encoding
@@ -230,7 +233,7 @@ def first_rows(path: str | os.PathLike[str], header: bool | None = None) -> Prev
     with suppress(ValueError):
         _, text, delimiter, _ = text_of(file)
         if form_of(file, text) is None:
-            return preview_of(sheet_of(file, text, header=header, delimiter=delimiter))
+            return sheet_of(file, text, header=header, delimiter=delimiter).preview()
     return None
 
 
@@ -276,15 +279,16 @@ def _text_in(data: bytes) -> str:
 
 
 def _text_of_sheet(file: Path, data: bytes) -> Text:
-    """Return the first sheet of a workbook as text with tabs."""
+    """Return the first sheet of a workbook as text."""
     try:
         import pandas as pd
 
         sheets = pd.read_excel(io.BytesIO(data), sheet_name=None, header=None, dtype=str, na_filter=False)
     except ImportError:
+        python = sys.executable if len(sys.executable) < _LONGEST else "python"
         raise ValueError(
-            f'{file} is a workbook, which needs pandas and openpyxl: pip install "cmab[excel]"; or save it as'
-            " CSV (UTF-8)"
+            f"{file} is a workbook, which needs packages: {python} -m pip install pandas openpyxl; or save"
+            " it as CSV (UTF-8)"
         ) from None
     except Exception:  # other archives, and damaged workbooks, raise many types of exceptions
         raise ValueError(f"{file} must be a whole workbook (.xlsx) or text; save it as CSV (UTF-8)") from None
@@ -294,7 +298,7 @@ def _text_of_sheet(file: Path, data: bytes) -> Text:
     first, others = names[0], names[1:]
     sheet = sheets[first].replace(r"^(\d+-\d+-\d+) 00:00:00$", r"\1", regex=True)  # days have no time
     notes = (f"only the sheet {first} is read, without {', '.join(others)}",) if others else ()
-    return Text(data, sheet.to_csv(index=False, header=False, sep="\t"), "\t", notes)
+    return Text(data, sheet.to_csv(index=False, header=False, sep=BOOK), BOOK, notes)
 
 
 def _shape_told(table: EdgeTable, n_nodes: int) -> list[str]:
@@ -327,7 +331,7 @@ def _numbered(table: EdgeTable) -> tuple[int, list[Hashable] | None, IntArray]:
     return len(names), names, np.array(numbered, np.int64).reshape(-1, 2)
 
 
-def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[BoolArray, str]:
+def _directions(table: EdgeTable, ends: IntArray, asked: bool | None, default: bool) -> tuple[BoolArray, str]:
     """Return which ties go one way, and a line that gives the reason."""
     pairs = set(map(tuple, ends.tolist()))
     is_doubled = len(pairs) > 0 and all((v, u) in pairs for u, v in pairs)
@@ -338,7 +342,7 @@ def _directions(table: EdgeTable, ends: IntArray, asked: bool | None) -> tuple[B
     if asked is not None:
         return all_ties & asked, f"{one_way if asked else both}, as requested"
     if table.one_way is None:
-        return all_ties, f"{one_way}, because the file gives no direction"
+        return all_ties & default, f"{one_way if default else both}, because the file gives no direction"
     flags = all_ties & np.array(table.one_way, bool)
     if flags.any() and not flags.all():
         count = f"{int(flags.sum()):,} of {len(ends):,}"
@@ -374,7 +378,7 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
     asked = probability if weight is None else weight
     if asked is not None:
         if asked not in table.columns:
-            known = _listed([*table.columns]) or "only the two names"
+            known = listed([*table.columns]) or "only the two names"
             raise ValueError(f"{table.file} must have a column {asked!r}, got {known}")
         return asked, "probability" if weight is None else "weight"
     for names, kind in ((_PROBABILITIES, "probability"), (_WEIGHTS, "either")):
@@ -388,7 +392,7 @@ def _column_of(table: EdgeTable, probability: str | None, weight: str | None) ->
         if re.sub(r"[\W_]+", "", name.lower()) not in _IDS and _has_numbers(values)
     ]
     if len(numeric) > 1:
-        table.notes.append(f"several columns have numbers, which are not used as weights: {_listed(numeric)}")
+        table.notes.append(f"several columns have numbers, which are not used as weights: {listed(numeric)}")
     return (numeric[0] if len(numeric) == 1 else None), "either"
 
 
@@ -438,9 +442,3 @@ def _shares(weights: FloatArray, heads: IntArray, n_nodes: int) -> FloatArray:
     """
     sums = np.bincount(heads, weights, minlength=n_nodes)[heads]
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0.0)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the first names and the number of further names."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

@@ -17,9 +17,10 @@ from cmab.run.tables import numbers_of
 from cmab.validation import shown
 
 # In the order in which they are tried: names contain commas and blanks more often than tabs and semicolons.
-# A character that is in no text leaves lines whole.
-_WHOLE = "\x1f"
-DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks", _WHOLE: "lines"}
+# Characters that are in no text leave lines whole, and separate the cells of workbooks.
+_WHOLE, BOOK = "\x1f", "\x1e"
+DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", " ": "blanks", ":": "a colon"}
+DELIMITERS = {mark: f"separated by {name}" for mark, name in DELIMITERS.items()} | {BOOK: "in a workbook"}
 # The first line of a spreadsheet that states the separator, and that of KONECT.
 _STATED, KONECT = re.compile(r"sep=([\t;,|])\s*?(\n|$)", re.IGNORECASE), re.compile(r"%\s*(sym|asym|bip)\b")
 # Number of lines that show separators, and kinds of columns, and largest number of lines above a header.
@@ -124,6 +125,11 @@ class Sheet(NamedTuple):
         """Return the cells of a column that are not empty."""
         return [cell for row in self.rows[:_SAMPLE] if (cell := row.cell(at))]
 
+    def preview(self, people: tuple[str, ...] = ()) -> Preview:
+        """Return the titles and the first rows."""
+        rows = (tuple(row.cell(at) for at in range(len(self.titles))) for row in self.rows[:_PREVIEW])
+        return Preview(tuple(self.titles), tuple(rows), people)
+
     def candidates(self, least: int) -> list[int]:
         """Return the columns that may have names: at least so many, if the table has so many columns.
 
@@ -158,13 +164,6 @@ def sheet_of(
     return cut(file, rows, delimiter, notes, header, is_list)
 
 
-def preview_of(sheet: Sheet) -> Preview:
-    """Return the titles and the first rows of a table."""
-    width = range(len(sheet.titles))
-    rows = (tuple(row.cell(at) for at in width) for row in sheet.rows[:_PREVIEW])
-    return Preview(tuple(sheet.titles), tuple(rows))
-
-
 def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[str], list[str]]:
     r"""Return the names of a list, and lines on how it was read.
 
@@ -174,7 +173,7 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     Raises
     ------
     ValueError
-        If there is no name, or a name is repeated or empty; the message has the line.
+        If there is no name.
 
     Examples
     --------
@@ -187,8 +186,8 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     """
     sheet = sheet_of(file, text, delimiter=delimiter, is_list=True)
     if len(sheet.rows) == 1 and not sheet.has_header:
-        cells = filter(None, sheet.rows[0].fields)
-        sheet = sheet._replace(titles=["1"], rows=[sheet.rows[0]._replace(fields=[cell]) for cell in cells])
+        line = sheet.rows[0]
+        sheet = sheet._replace(titles=["1"], rows=[line._replace(fields=[x]) for x in line.fields if x])
     names, rows, notes, may_be = sheet.titles, sheet.rows, sheet.notes, sheet.candidates(1)
     if (sheet.has_header and pair_of(names)) or sharing(sheet, may_be):
         raise ValueError(
@@ -200,31 +199,29 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
     if not sheet.has_header and (is_typed or any(len(row.fields) != len(names) for row in rows)):
         return names_in(file, text, _WHOLE)
     at = next((at for at in may_be if names[at].casefold() in _LIST_TITLES), may_be[0])
-    found: dict[str, int] = {}
-    wrong, nameless = list[str](), dict[str, None]()
-    for row in rows:
-        name = clean(row.cell(at))
-        if name.casefold() in NO_NAMES:
-            nameless[name] = None
-        elif not name:
-            wrong.append(f"{file}, line {row.line}: a name must not be empty")
-        elif name in found:
-            wrong.append(
-                f"{file}, line {row.line}: {name} must be listed once, but line {found[name]} has it, too"
-            )
-        else:
-            found[name] = row.line
-    refuse(wrong)
+    cells = [clean(row.cell(at)) for row in rows]
+    found = Counter(name for name in cells if name and name.casefold() not in NO_NAMES)
     if not 0 < len(found) <= _MOST_NAMES:
         raise ValueError(f"{file} must have 1 to {_MOST_NAMES:,} names, got {len(found):,}")
     if len(names) > 1:
         notes.append(f"the names are those of the column {names[at]}")
-    return [*found], [*notes, *no_names_told(nameless)]
+    if repeated := [name for name, times in found.items() if times > 1]:
+        notes.append(f"read once, although it is in several lines: {listed(repeated)}")
+    nameless = dict.fromkeys(name for name in cells if name.casefold() in NO_NAMES)
+    empty = [row.line for row, name in zip(rows, cells, strict=True) if not name]
+    return [*found], [*notes, *left_out_told(nameless, empty)]
 
 
-def no_names_told(cells: Iterable[str]) -> list[str]:
-    """Return a line on the cells that are no names, if there are any."""
-    return [f"left out, because they are no names: {', '.join(cells)}"] if cells else []
+def left_out_told(cells: Iterable[str], lines: Sequence[int]) -> list[str]:
+    """Return lines on the cells that are no names and the lines without a name, if there are any."""
+    told = [f"left out, because they are no names: {', '.join(cells)}"] if cells else []
+    return told + ([f"left out, because a name is empty: line {listed(lines)}"] if lines else [])
+
+
+def listed(found: Sequence[object]) -> str:
+    """Return the first names or numbers, and the number of further ones."""
+    more = f" and {len(found) - SHOWN_CELLS:,} more" if len(found) > SHOWN_CELLS else ""
+    return ", ".join(map(str, found[:SHOWN_CELLS])) + more
 
 
 # Lines and cells
@@ -258,7 +255,7 @@ def _delimiter(file: Path, text: str, is_list: bool) -> str:
     """
     possible: list[str] = []
     starts: dict[str, int] = {}
-    for delimiter in (mark for mark in DELIMITERS if mark not in (" " if is_list else "", _WHOLE)):
+    for delimiter in "\t;,|" if is_list else "\t;,| ":
         try:
             # Rows are read from the whole text, because its first lines may end within quotes.
             widths = [len(row.fields) for row in islice(_rows(file, text, delimiter), _SHOWN)]
@@ -316,7 +313,7 @@ def _rows(file: Path, text: str, delimiter: str) -> Iterator[Row]:
 def wrong_row(file: Path, row: Row, width: int, delimiter: str) -> str:
     """Return the message on a line with too few or too many cells."""
     rule = "two names" if width < 3 else f"{width} cells, as the first line"
-    form = "" if delimiter == " " else f", separated by {DELIMITERS[delimiter]}"
+    form = "" if delimiter == " " else f", {DELIMITERS[delimiter]}"
     return f"{file}, line {row.line}: a line must have {rule}{form}, got {shown('; '.join(row.fields[:5]))}"
 
 
@@ -374,17 +371,18 @@ def cut(
 
 
 def _lines_above(rows: Sequence[Row], header: bool | None, is_list: bool) -> int:
-    """Return the number of lines above a header: lines with one cell, or those above an empty line."""
-    is_narrow = True
+    """Return the number of lines above a header: of one cell or fewer cells, or above an empty line."""
+    widest = 1
     for at, row in enumerate(rows[: _ABOVE + 1]):
-        if sum(map(bool, row.fields)) < 2:
+        if (width := sum(map(bool, row.fields))) < 2:
             continue
         is_header = header is not False and _is_header(rows[at : at + _SHOWN], is_list)
-        if is_narrow and at and (header or is_header):
+        if widest < 2 and at and (header or is_header):
             return at
-        if row.is_apart and at and is_header and not _is_header(rows[:_SHOWN], is_list):
+        is_sure = row.is_apart or width > widest or all(map(is_title, filter(None, row.fields)))
+        if is_sure and at and is_header and not _is_header(rows[:_SHOWN], is_list):
             return at
-        is_narrow = False
+        widest = max(widest, width)
     return 0
 
 

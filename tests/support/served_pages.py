@@ -67,7 +67,7 @@ class Page:
     def show(self, status=200, *, network=NETWORK, files=None, **fields):
         """Send the form of a new campaign, and return the fields and the page that shows what was read."""
         files = {"network": ("friends.csv", network.encode(), "text/csv")} if files is None else files
-        given = {"title": "Shown first", "kind": "network", "ties": "both", "k": "2", **fields}
+        given = {"title": "Shown first", "kind": "network", "k": "2", **fields}
         data = self.fields("/new", "/new") | given
         answer = self.client.post("/new", data=data, files=files or None)
         assert answer.status_code == status, answer.text

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 _MOST_NODES, _MOST_HUBS, _FEW = 120, 8, 30
 _WIDTH, _HEIGHT, _EDGE = 720.0, 480.0, 34.0
-#: The size of a person who was asked, the width of a letter in units of its font, and the height of a line.
-_ASKED, _LETTER, _LINE = 9.0, 0.7, 17.0
+#: The size of a person who was asked, and the width of a letter in units of its font.
+_ASKED, _LETTER = 9.0, 0.6
+#: The fonts of the names of people who were asked, which is that of a phone, and of others (page.css).
+_LARGE, _SMALL = 24.0, 13.0
+#: As many people count as much as a label.
+_MEET = 1000
 #: The left, top, right and bottom of a box.
 Box = tuple[float, float, float, float]
 
@@ -37,11 +41,12 @@ class Node(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The people and the ties of a picture, and how many people are not shown."""
+    """The people and the ties of a picture, and how many people are not shown, of them those without ties."""
 
     nodes: list[Node]
     ties: list[tuple[float, float, float, float, bool]]
     hidden: int
+    alone: int
     width: float = _WIDTH
     height: float = _HEIGHT
 
@@ -54,8 +59,9 @@ def picture_of(
 ) -> Picture:
     """Return the picture of a network: the people asked, those that ever joined, and those without a report.
 
-    Of a large network, the people asked and those nearest to them are shown. The people asked and a few with
-    most ties have names that are shown, if there is room.
+    People without ties are shown only if they were asked. Of a large network, the people asked and those
+    nearest to them are shown. The people asked and a few with most ties have names that are shown, if there
+    is room.
     """
     whole: nx.Graph[Any] = nx.Graph()
     labels = [graph.label(node) for node in range(graph.n_nodes)]
@@ -63,50 +69,60 @@ def picture_of(
     whole.add_edges_from(
         (labels[u], labels[v]) for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)
     )
-    part = whole
-    if len(whole) > _MOST_NODES:
-        near = nx.multi_source_dijkstra_path_length(whole, {name for name in asked if name in whole})
-        part = whole.subgraph(list(near)[:_MOST_NODES])  # the nearest come first
+    kept = [name for name in whole if name in asked or whole.degree(name)]
+    alone = len(whole) - len(kept)
+    if len(kept) > _MOST_NODES:
+        near = nx.multi_source_dijkstra_path_length(whole, [name for name in asked if name in whole])
+        kept = list(near)[:_MOST_NODES]  # the nearest come first
+    part: nx.Graph[Any] = nx.Graph()  # in this order, which decides the places
+    part.add_nodes_from(kept)
+    part.add_edges_from(whole.subgraph(kept).edges)
     places = _places(part)
     order = sorted(part, key=lambda name: (name not in asked, -part.degree(name), str(name)))
     n_labels = len(part) if len(part) <= _FEW else sum(name in asked for name in part) + _MOST_HUBS
     taken: list[Box] = []
-    people = [(x - 8, y - 8, x + 8, y + 8) for name, (x, y) in places.items() if name in asked]
+    dots = [(x - 5, y - 5, x + 5, y + 5) for x, y in places.values()]
     nodes = []
     for at, name in enumerate(order):
-        kinds = (("asked", asked), ("joined", joined), ("waiting", waiting))
-        kind = next((kind for kind, names in kinds if name in names), "other")
+        kinds = [kind for kind, names in (("joined", joined), ("waiting", waiting)) if name in names]
+        kind = "asked" if name in asked else " ".join(kinds) or "other"
         size = _ASKED if name in asked else 4.0 + min(4.0, 0.5 * part.degree(name))
         x, y = places[name]
-        found = _label(str(name), x, y, size, [*taken, *people]) if at < n_labels else None
-        if found is None and name in asked:  # it may cover people, but no other label
-            found = _label(str(name), x, y, size, taken)
-        taken += [found[1]] if found else []
-        label, _ = found or _label(str(name), x, y, size, []) or ((x, y, "middle"), None)
-        nodes.append(Node(str(name), x, y, size, kind, label, found is not None))
+        covered, label, box = _label(str(name), x, y, size, taken, dots)
+        # The name of a person who was asked may cover other people, but no other name.
+        is_shown = at < n_labels and covered < (_MEET if name in asked else 1)
+        taken += [box] * is_shown
+        nodes.append(Node(str(name), x, y, size, kind, label, is_shown))
     ties = [(*places[u], *places[v], u in asked or v in asked) for u, v in part.edges]
-    return Picture(nodes[::-1], ties, len(whole) - len(part))
+    return Picture(nodes[::-1], ties, len(whole) - len(part), alone)
 
 
 def _label(
-    name: str, x: float, y: float, size: float, taken: list[Box]
-) -> tuple[tuple[float, float, str], Box] | None:
-    """Return a place for a label that meets no taken one: above, below, beside or at a corner."""
-    # The names of the people asked are larger and bold (page.css).
-    wide, gap = _LETTER * (15 if size == _ASKED else 13) * min(len(name), 20), size + 4.0
+    name: str, x: float, y: float, size: float, labels: list[Box], dots: list[Box]
+) -> tuple[int, tuple[float, float, str], Box]:
+    """Return how much a label covers at its best place, the place, and its box.
+
+    The places are above, below, beside and at the corners of a person. A label that covers another one, or
+    leaves the picture, counts as much as many people.
+    """
+    font = _LARGE if size == _ASKED else _SMALL
+    wide, gap = _LETTER * font * min(len(name), 20), size + 4.0
+    found = []
     for right, down in ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1)):
         at = x + right * (gap / 2 if down else gap)
-        base = y + (5, gap + _LINE - 5, -gap)[down]
+        base = y + (0.35 * font, gap + 0.75 * font, -gap)[down]
         left = at - wide * (0.5, 0.0, 1.0)[right]
-        box = left, base - _LINE + 4, left + wide, base + 4
+        box = left, base - 0.75 * font, left + wide, base + 0.25 * font
         is_inside = box[0] >= 0 and box[1] >= 0 and box[2] <= _WIDTH and box[3] <= _HEIGHT
-        is_free = all(
-            box[2] < other[0] or other[2] < box[0] or box[3] < other[1] or other[3] < box[1]
-            for other in taken
-        )
-        if is_inside and is_free:
-            return (round(at, 1), round(base, 1), ("middle", "start", "end")[right]), box
-    return None
+        covered = _MEET * (_met(box, labels) + (not is_inside)) + _met(box, dots)
+        found.append((covered, (round(at, 1), round(base, 1), ("middle", "start", "end")[right]), box))
+    return min(found, key=lambda place: place[0])
+
+
+def _met(box: Box, others: list[Box]) -> int:
+    """Return how many other boxes a box meets."""
+    left, top, right, bottom = box
+    return sum(left < x and u < right and top < y and v < bottom for u, v, x, y in others)
 
 
 def _places(part: nx.Graph[Any]) -> dict[Hashable, tuple[float, float]]:
@@ -115,6 +131,6 @@ def _places(part: nx.Graph[Any]) -> dict[Hashable, tuple[float, float]]:
     found = np.array([[*place] for place in spread.values()])
     # Half by the place and half by its rank, so that no corner is full.
     share = (found - found.min(axis=0)) / np.maximum(np.ptp(found, axis=0), 1e-9)
-    share += (rankdata(found, "ordinal", axis=0) - 1) / (len(found) - 1)
+    share += (rankdata(found, "ordinal", axis=0) - 1) / max(1, len(found) - 1)
     xs, ys = (_EDGE + share / 2 * (np.array([_WIDTH, _HEIGHT]) - 2 * _EDGE)).round(1).T.tolist()
     return dict(zip(spread, zip(xs, ys, strict=True), strict=True))

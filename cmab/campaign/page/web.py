@@ -266,7 +266,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 sent = MutableHeaders(raw=message["headers"])
                 sent.update(HEADERS)
-                sent["Cache-Control"] = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+                # On the way back, browsers show the answer to a form only if they may keep it.
+                is_kept = scope["path"].startswith("/static/") or scope["method"] == "POST"
+                sent["Cache-Control"] = "private, no-cache" if is_kept else "no-store"
                 message["headers"] = sent.raw
             await send(message)
 

@@ -206,10 +206,12 @@ def test_double_clicks_reloads_back_and_two_tabs_act_once(browser, served, tmp_p
     browser.refresh()
     assert by(browser, "h1").text == "Round 1" and not browser.find_elements("css selector", "[role=status]")
     click(browser, "Enter the report")
+    click(browser, "Store the report")
+    assert "mark that nobody joined" in by(browser, "[role=alert]").text
     click(browser, "Nobody joined")
     ActionChains(browser).double_click(by(browser, "form.stack button.main")).perform()
     wait(lambda: "The report of round 1 was stored." in by(browser, "main").text)
-    browser.back()  # to the form, which is sent again
+    browser.back()  # to the form that was refused
     wait(lambda: browser.find_elements("css selector", "#nobody"))
     browser.get(place)
     first = browser.current_window_handle
@@ -324,7 +326,7 @@ def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, serv
     rows = "".join(f"Person {a},Person {b}\n" for a, b in graph.edges)
     browser.get(f"{served.base}/new")
     fill(browser, "Title", "Many")
-    fill(browser, "File of the network", written(tmp_path, f"name_1,name_2\n{rows}"))
+    fill(browser, "File of the network", written(tmp_path, f"name_1,name_2\n{rows}Alone,\n"))
     by(browser, "#k").clear()
     fill(browser, "How many to choose", "5")
     click(browser, "Show what is read")
@@ -336,6 +338,7 @@ def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, serv
     people = set().union(*graph.edges)
     assert len(browser.find_elements("css selector", "svg > g > circle")) == len(people)
     assert 5 <= len(labels) <= 13
+    assert "Not shown: 1 further person, of them 1 without ties." in by(browser, "figcaption").text
     for at, one in enumerate(labels):
         for other in labels[:at]:
             apart = one["right"] < other["left"] or other["right"] < one["left"]

@@ -378,6 +378,7 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
         ({}, "mark that nobody joined"),
         ({"others": "nobody, n/a"}, "mark that nobody joined"),
         ({"others": "Annn"}, "did you mean"),
+        ({"others": "MEYER ZOE"}, "did you mean 'Meyer, Zoé'?"),
         ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
         ({"count": "3", "nobody": "1"}, "not both"),
         ({"count": "many"}, "whole number"),
@@ -415,9 +416,14 @@ def test_lists_and_other_formats_of_networks(page):
     list_of = {"files": {}, "kind": "list", "k": "1"}
     text = page.show(names="1\tTea, green\n2\tMilk", **list_of)[1]
     assert "The names are those of the column 2." in text and "names: Tea, green; Milk" in text
-    assert "The list, line 2: Ann must be" in page.show(400, names="Ann\nAnn", **list_of)[1]
+    assert "Read once, although it is in several lines: Ann." in page.show(names="Ann\nAnn", **list_of)[1]
     words = "The list must have one name in a line, got two columns of names, as those of people who know"
     assert words in page.show(400, names="name,friend\nAnn,Bob\nBob,Cy", **list_of)[1]
+    network, words = (
+        "from,to\nAnn,Bob\n",
+        "Ties go one way, from the first name to the second, because a title",
+    )
+    assert words in page.show(network=network, k="1")[1]
     gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
     place = page.create("Two", files={"network": ("../../x.gml", gml, "text/plain")}, k="1")
     page.choose(place, without="b")
@@ -444,7 +450,9 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
         "Left out above the header: Survey 2024",
         "Lines that begin with # or % are left out: 1",
         "differ in capitals only are one person: bob and Bob",
-        "1 name has no tie",
+        "1 name has no tie: Eve",
+        "<p>Ann Lee; Bob; Cy; Dan; Eve</p>",
+        "Ties go both ways, because the file gives no direction",
     ):
         assert words in text, words
     assert page.store.slugs() == before
@@ -492,7 +500,7 @@ def test_all_errors_of_a_new_campaign_are_shown_and_the_file_is_kept(page, netwo
     assert all(error in text for error in errors), text
     listed = text.partition('role="alert"')[2].partition("</ul>")[0]
     assert listed.count("<li>") == len(errors) and str(page.store.root) not in text
-    assert ("friends.csv is kept" in text) is bool(network)
+    assert ("friends.csv is kept" in text) is ("," in network)
     assert ('<option value="strength">strength</option>' in text) is ("strength" in network)
     assert page.client.post("/new", data=data | {"step": "create"}).status_code == 400
     assert page.store.slugs() == before
