@@ -160,10 +160,8 @@ class CampaignFolder:
             if old is not None:
                 oracle = self.problem.oracle_without(known)
                 kept = [names.number[name] for name in old.names if name not in out]
-                value = {
-                    at: value_of(oracle, np.array([*kept, at]), means) for at in chosen if at not in kept
-                }
-                chosen = [*kept, max(value, key=value.__getitem__)]
+                others = [[*kept, at] for at in chosen if at not in kept]
+                chosen = max(others, key=lambda some: value_of(oracle, np.array(some), means))
             found = [names.labels[at] for at in chosen]
         new = self.campaign.ask(
             names=found,

@@ -51,8 +51,7 @@ def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
         choices["best of those who remain"] = folder.best(known.union(of.left_out), known, means)
     best = {labels[at]: how for how in reversed(choices) for at in choices[how].tolist()}
     best = dict.fromkeys(of.names if of.is_best else (), "best when chosen") | best
-    if not (told or folder.is_network):  # nothing is known about the items
-        best = {}
+    best = best if told or folder.is_network else {}  # nothing is known about the items
     return [
         {
             "name": name,
@@ -108,7 +107,7 @@ def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
         rounds.setdefault(folder.problem.names.labels[at], [])
     often += [name for name in rounds if not rounds[name]]
     rows: list[Row] = [
-        {"name": name, "asked": len(rounds[name]), "estimate": estimate, "rounds": rounds[name]}
+        {"name": name, "times": len(rounds[name]), "estimate": estimate, "rounds": rounds[name]}
         for name, estimate in zip(often, expected(folder, often), strict=True)
     ]
     return sorted(rows, key=lambda row: -row["estimate"])
@@ -156,16 +155,15 @@ def tables_of(folder: CampaignFolder) -> list[str]:
 
 def exported(folder: CampaignFolder, name: str) -> bytes:
     """Return a table as the bytes of a CSV file."""
-    is_network, called = folder.is_network, {"at": "time", "undone": "taken back"}
     if name == "history":
         rows = [row | {"at": _local(row["at"])} for row in history_of(folder)]
-    elif name == "rounds":
-        rows = [row for of in folder.rounds() for row in _rows_of(of, is_network=is_network)]
     else:
-        rows = by_name(folder)
-        called = {"name": "person", "asked": "times asked", "estimate": "brings about", "rounds": "in rounds"}
-        if not is_network:
-            called |= {"name": "item", "asked": "times chosen", "estimate": "estimated result"}
+        rows = [row for of in folder.rounds() for row in _rows_of(of, is_network=folder.is_network)]
+        rows = rows if name == "rounds" else by_name(folder)
+    of_items = {"name": "item", "times": "times chosen", "estimate": "estimated result"}
+    of_people = {"name": "person", "times": "times asked", "estimate": "brings about"}
+    called = of_people if folder.is_network else of_items
+    called |= {"rounds": "in rounds", "at": "time", "undone": "taken back"}
     rows = [{called.get(key, key): value for key, value in row.items()} for row in rows]
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
@@ -287,7 +285,7 @@ def listed(names: Iterable[Hashable]) -> str:
     return ("; " if any("," in text for text in texts) else ", ").join(texts)
 
 
-def when(text: str | None, zone: tzinfo | None = None) -> str:
+def when(text: str, zone: tzinfo | None = None) -> str:
     """Return a time as people write it, in the time zone of this computer or in another one.
 
     Examples
@@ -297,16 +295,12 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     >>> when("2026-11-25T19:03:10.123+00:00", UTC)
     '25 Nov 2026, 19:03'
     """
-    if not text:
-        return ""
     at = datetime.fromisoformat(text).astimezone(zone)
     return f"{at.day} {at:%b %Y, %H:%M}"
 
 
 def outcome_in_words(of: Round) -> str:
-    """Return the result of a round."""
-    if of.state != "reported":
-        return "waiting for a report" if of.state == "waiting" else of.state
+    """Return the result of a reported round."""
     if of.results:
         return f"results {listed(f'{name}: {value:g}' for name, value in of.results.items())}"
     if math.isnan(of.count):

@@ -65,7 +65,6 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
         "total": total if known else None,
         "numbers_only": sum(of.joined is None and not of.results for of in known),
         "people": by_name(folder, 100),
-        "n_known": len(known),
         "chart": known[-30:],
         "bound": bound_of(folder, following["mean"]) if reported else None,
         "next": following,
