@@ -40,6 +40,8 @@ from instances.networks.sheets import (
 _MOST_NODES = 10**9
 # Marks between several names that no name has.
 _HARD = re.compile(r"[;\n]")
+# A name and a list of names, but no time of day such as 9:08.
+_LISTS = re.compile(r"[^:;,\t|]+:(\D[^:;\t|]*)?")
 # Marks in a matrix of no tie and of a tie, besides numbers.
 _NO_TIE, _TIE = {"", "-", "no", "nein", "false"}, {"x", "yes", "ja", "true"}
 
@@ -102,7 +104,7 @@ def delimited(
             " overlap; write names that differ"
         )
     lines = filter(str.strip, text.split("\n"))
-    if delimiter is None and "," in text and all(re.fullmatch(r"[^:;,\t|]+:[^:;\t|]*", x) for x in lines):
+    if delimiter is None and "," in text and all(map(_LISTS.fullmatch, lines)):
         delimiter, text = ":", text.replace(",", ";")  # "Ann: Bob, Cy"
     delimiter, rows, notes = rows_of(file, text, delimiter)
     n_nodes = None

@@ -4,9 +4,12 @@ import csv
 import io
 import re
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from served_pages import NETWORK, Page
+
+from oracles import DirectedGraph
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +56,22 @@ def test_the_first_reasons_name_the_network_and_waiting_people_are_marked(page):
     page.choose(place, without="\n".join(str(name) for name in page.rounds(place)[0].names))
     text = page.get(place).text
     assert text.count('<circle class="waiting"') == 2 and "no report yet</span>" in text
+
+
+def test_pictures_leave_out_people_without_ties_and_charts_have_whole_numbers(page):
+    from cmab.campaign.page.picture import picture_of
+    from cmab.campaign.page.web import TEMPLATES
+
+    graph = DirectedGraph.from_edges([0, 1], [1, 2], n_nodes=5, labels=list("abcde"))
+    picture = picture_of(graph, ["a", "d"], {"b"}, {"b", "c"})
+    kinds = {node.name: node.kind for node in picture.nodes}
+    assert kinds == {"a": "asked", "d": "asked", "b": "joined waiting", "c": "waiting"}
+    assert (picture.hidden, picture.alone) == (1, 1)
+    for most, axis in ((0.5, "0 1 2"), (7, "0 4 8"), (112.4, "0 60 120"), (2_066, "0 1,100 2,200")):
+        rounds = [SimpleNamespace(number=at, count=most, names="ab") for at in range(1, 31)]
+        chart = TEMPLATES.get_template("_picture.html").module.bars(rounds, True)
+        scale = re.findall(r'"scale".*?>(.*?)<', chart)
+        assert " ".join(scale[:3]) == axis and scale[3:] == [str(at) for at in range(3, 31, 3)]
 
 
 def test_the_best_choice_is_that_of_the_state(page):
