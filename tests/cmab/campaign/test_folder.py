@@ -38,7 +38,6 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     for texts, whys in (
         (["2", "many"], ["from 0 to 1, got 2", "must be a number, got many"]),
         (["50 %", "1.000"], ["number such as 50", "write 1000 or 1.0"]),
-        (["12,340", "1"], ["write 12340 or 12.340"]),
         (["unknown", ""], ["at least one item"]),
     ):
         with pytest.raises(ValueError, match="\n".join(whys).replace("\n", ".*\n.*")):
@@ -101,8 +100,7 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
     folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
-    of = table(folder, "rounds")[2]
-    assert (of["chosen"], of["asked"], of["state"], of["corrected"]) == ("Neu", "", "left out", "no")
+    assert [*table(folder, "rounds")[2].values()][3:6] == ["Neu", "", ""]  # chosen, and not asked
     with pytest.raises(ValueError, match="Neu was chosen or reported"):
         folder.change(ties=())
     with pytest.raises(ValueError, match="must be a new or an empty folder"):
