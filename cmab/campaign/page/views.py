@@ -83,14 +83,16 @@ def next_round(folder: CampaignFolder) -> dict[str, Any]:
     own, best = np.empty((2, len(draws)))
     for at, means in enumerate(draws):
         own[at], best[at] = (value_of(oracle, some, means, at) for some in (choice, oracle.solve(means, rng)))
-    (mean,), n = expected(folder, [oracle.labels(choice)]), len(folder.problem.names.labels)
+    labels = folder.problem.names.labels
+    names, n = [labels[at] for at in choice.tolist()], len(labels)
+    (mean,) = expected(folder, [names])
     most = float(n) if folder.is_network else len(choice) * folder.options.largest
     low, high = mean + WIDER * (np.quantile(own, _RANGE) - own.mean())
     rare = 0.5 / len(draws)
     share = np.clip((best >= (1.0 + MARGIN) * own).mean(), rare, 1.0 - rare)
     least = float(len(choice)) if folder.is_network else 0.0
     return {
-        "names": list(oracle.labels(choice)),
+        "names": names,
         "mean": mean,
         "low": max(float(low), least),
         "high": min(float(high), most),
