@@ -162,6 +162,8 @@ def noted(errors: list[str], call: Callable[..., Found], *given: Any) -> Found |
 
 #: The number of cascades for the expected result of a choice.
 _CASCADES = 300
+#: A number of which nothing shows whether its point or comma marks decimals or thousands.
+_UNCLEAR = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 #: A date, as people and spreadsheets write it.
 DATE = re.compile(
     r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))
@@ -185,8 +187,13 @@ def number_in(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is not a number, or its comma may mark decimals or thousands.
+        If the text is not a number, has a percent sign, or its point or comma may mark decimals or thousands.
     """
+    if "%" in text:
+        raise ValueError(f"enter a number such as 50, without a percent sign, got {short(text)}")
+    if _UNCLEAR.fullmatch(text.strip()):
+        whole, _, part = text.strip().replace(",", ".").partition(".")
+        raise ValueError(f"{text.strip()} is not clear; write {whole}{part} or {whole}.{part.rstrip('0')}0")
     (found,) = numbers_of([text])
     if found != found and text.strip().casefold() != "nan":
         raise ValueError(f"must be a number, got {short(text)}")
@@ -300,11 +307,14 @@ class Problem:
     preview: Any = None
 
     @cached_property
-    def n_ties(self) -> int:
-        """The number of pairs of people with a tie in one direction or both."""
+    def size(self) -> str:
+        """The numbers of names, and of pairs of people with a tie in one direction or both, in words."""
+        n = len(self.names.labels)
         if self.graph is None:
-            return 0
-        return len(np.unique(np.sort([self.graph.tails, self.graph.heads], axis=0).T, axis=0))
+            return f"{n:,} item{'s' * (n != 1)}"
+        ends = np.sort([self.graph.tails, self.graph.heads], axis=0).T
+        pairs = len(np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0))
+        return f"{n:,} people, {pairs:,} pair{'s' * (pairs != 1)} who know each other"
 
     def oracle_without(self, people: Collection[str]) -> Oracle:
         """Return the oracle of the network in which some people do not count."""
@@ -316,12 +326,18 @@ class Problem:
         return InfluenceMaximization(self.graph, k=self.options.k, node_weights=weights)
 
 
-def value_of(oracle: Oracle, choice: IntArray, means: FloatArray) -> float:
-    """Return the expected result of a choice if the means are true."""
-    spread: Any = getattr(oracle, "spread", None)
-    if spread is None:
+def value_of(oracle: Oracle, choice: IntArray, means: FloatArray, key: int = 0) -> float:
+    """Return the expected result of a choice if the means are true.
+
+    In a network, all choices have the same random numbers, which depend on the key.
+    """
+    from oracles import InfluenceMaximization
+    from oracles.influence.spread import estimated_spread
+
+    if not isinstance(oracle, InfluenceMaximization):
         return float(means[choice].sum())
-    return float(spread(choice, means, cascades=_CASCADES)[0])
+    weights = oracle.node_weights
+    return estimated_spread(oracle.graph, means, choice, _CASCADES, key=key, node_weights=weights)[0]
 
 
 def problem_of(folder: Path, options: Options) -> Problem:

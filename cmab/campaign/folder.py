@@ -160,10 +160,8 @@ class CampaignFolder:
             if old is not None:
                 oracle = self.problem.oracle_without(known)
                 kept = [names.number[name] for name in old.names if name not in out]
-                value = {
-                    at: value_of(oracle, np.array([*kept, at]), means) for at in chosen if at not in kept
-                }
-                chosen = [*kept, max(value, key=value.__getitem__)]
+                others = [[*kept, at] for at in chosen if at not in kept]
+                chosen = max(others, key=lambda some: value_of(oracle, np.array(some), means))
             found = [names.labels[at] for at in chosen]
         new = self.campaign.ask(
             names=found,
@@ -213,15 +211,13 @@ class CampaignFolder:
         Raises
         ------
         ValueError
-            If the round was cancelled, or the report cannot be true.
+            If the report cannot be true.
         """
-        if of.state == "cancelled":
-            raise ValueError(f"round {of.number} was cancelled; undo the cancellation before you report it")
         asked = of.names if report.asked is None else tuple(report.asked)
         if not asked:
             raise ValueError(
-                f"somebody must have been asked and have come in round {of.number}; otherwise cancel the"
-                " round, from which nothing can be learned"
+                f"somebody must have been asked and have come in round {of.number}; otherwise leave the"
+                " round out, from which nothing can be learned"
             )
         given = self._arguments(asked, report)
         if {*asked} != {*of.planned}:
@@ -234,19 +230,12 @@ class CampaignFolder:
         return self.rounds()[of.number - 1]
 
     def cancel(self, of: Round) -> None:
-        """Close a round that was not played, or leave out a reported one, so that nothing is learned from it.
+        """Leave out a round that was not played, or was reported by accident: nothing is learned from it.
 
-        The numbers of the other rounds stay. A round that was left out can be reported again.
-
-        Raises
-        ------
-        ValueError
-            If the round was cancelled before.
+        The numbers of the other rounds stay. A round that was left out can be reported at any time.
         """
-        if of.state == "waiting":
-            self.campaign.cancel(of.ticket)
-        else:
-            self.campaign.correct({}, of.ticket)
+        act = self.campaign.tell if of.state == "waiting" else self.campaign.correct
+        act({}, of.ticket)
 
     def _arguments(self, asked: Sequence[str], report: Report) -> dict[str, Any]:
         """Return the keywords of `Campaign.tell` for a report."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab.arrays import FloatArray
 from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.replay import Standing
@@ -18,8 +19,8 @@ from cmab.campaign.reports import Round, is_left_out, joined_ever, not_new, roun
 from cmab.offline.log import written
 from cmab.run.tables import inert
 
-#: The number of posterior draws for the estimate of a person.
-_DRAWS = 12
+#: The number of draws from the posterior for expected results; fewer in a network of so many ties.
+_DRAWS, _FEW_DRAWS, _LARGE = 40, 8, 20_000
 
 Row = dict[str, Any]
 
@@ -30,64 +31,84 @@ Row = dict[str, Any]
 def reasons_of(folder: CampaignFolder, of: Round) -> list[Row]:
     """Return the reason for each name of a round.
 
-    A row has the ``name``; its ``estimate`` (`estimates_of`); whether the name ``is_best``, as it is also in
-    the best choice by the present estimates; in how many reported rounds it was ``asked`` or chosen; the
-    rounds ``missed``, for which the person was chosen, but did not come or was not asked; the number of
-    another round that is ``waiting`` with the name, or 0; and ``is_first``, if there is no report yet.
+    A row has the ``name``; its ``estimate`` (`expected`); how it is among the ``best``, or an empty text;
+    in how many reported rounds it was ``asked`` or chosen; the rounds ``missed``, for which the person was
+    chosen, but did not come or was not asked; the number of another round that is ``waiting`` with the name,
+    or 0; ``is_first``, if there is no report yet; and ``is_alone``, if no tie leads from the person.
     """
     rounds = folder.rounds()
     told = [each for each in rounds if each.state == "reported"]
     waiting = [each for each in rounds if each.state == "waiting" and each.number != of.number]
     known = not_new(rounds, but=of).difference(of.names) if of.is_new_only else set()
-    # A name stays the best so far if others are left out.
-    outs = {frozenset(known.union(out)) for out in ((), of.left_out)}
-    labels = folder.problem.names.labels
+    labels, graph = folder.problem.names.labels, folder.problem.graph
+    tellers = {*labels} if graph is None else {labels[at] for at in graph.tails.tolist()}
     means = folder.campaign.beliefs().means
-    best = {labels[at] for out in outs for at in folder.best(out, known, means).tolist()}
+    # The first of these choices with the name says how it is best.
+    choices = {"best so far" if told else "best by the shape of the network": folder.best(means=means)}
+    if known:
+        choices["best of the new people"] = folder.best(known, known, means)
+    if of.left_out:
+        choices["best of those who remain"] = folder.best(known.union(of.left_out), known, means)
+    best = {labels[at]: how for how in reversed(choices) for at in choices[how].tolist()}
+    best = dict.fromkeys(of.names if of.is_best else (), "best when chosen") | best
+    best = best if told or folder.is_network else {}  # nothing is known about the items
     return [
         {
             "name": name,
             "estimate": estimate,
-            "is_best": of.is_best or name in best,
+            "best": best.get(name, ""),
             "asked": sum(name in each.names for each in told),
             "missed": [each.number for each in told if name in each.planned and name not in each.names],
             "waiting": max((each.number for each in waiting if name in each.names), default=0),
             "is_first": not told,
+            "is_alone": name not in tellers,
         }
-        for name, estimate in estimates_of(folder, of.names, known).items()
+        for name, estimate in zip(of.names, expected(folder, of.names, known), strict=True)
     ]
 
 
-def estimates_of(
-    folder: CampaignFolder, names: Iterable[str], known: Collection[str] = ()
-) -> dict[str, float]:
-    """Return the estimate of the model for each name.
+# Estimates
 
-    In a network: how many people join, with the person, if only this person is asked; those that are `known`
-    do not count. In a list: the mean result.
-    """
+
+def draws_of(folder: CampaignFolder) -> list[FloatArray]:
+    """Return draws of the means from the posterior, which depend on the reports only."""
     beliefs, rng = folder.campaign.beliefs(), np.random.default_rng(0)
-    draws = [beliefs.draw(rng) for _ in range(_DRAWS)] if folder.is_network else [beliefs.means]
+    few = folder.problem.oracle.n_arms >= _LARGE
+    return [beliefs.draw(rng) for _ in range(_FEW_DRAWS if few else _DRAWS)]
+
+
+def expected(
+    folder: CampaignFolder, choices: Sequence[str | Sequence[str]], known: Collection[str] = ()
+) -> list[float]:
+    """Return the expected result of each choice, a name or some, from the same draws and random numbers.
+
+    In a network: how many people join, with those asked; those that are `known` do not count. In a list: the
+    sum of the means of the items.
+    """
     oracle, number = folder.problem.oracle_without(known), folder.problem.names.number
-    return {
-        name: float(np.mean([value_of(oracle, np.array([number[name]]), means) for means in draws]))
-        for name in names
-    }
+    draws = draws_of(folder) if folder.is_network else [folder.campaign.beliefs().means]
+    names = [[one] if isinstance(one, str) else one for one in choices]
+    entries = [np.array([number[name] for name in some]) for some in names]
+    values = [[value_of(oracle, one, means, at) for at, means in enumerate(draws)] for one in entries]
+    return [float(np.mean(row)) for row in values]
 
 
 # Tables
 
 
 def by_name(folder: CampaignFolder, most: int = 10_000) -> list[Row]:
-    """Return a row for each name that was chosen in a reported round, with the best estimate first."""
+    """Return a row for each name in a reported round or then in the best choice, with the best first."""
     rounds: dict[str, list[int]] = {}
     for of in folder.rounds():
         for name in of.names if of.state == "reported" else ():
             rounds.setdefault(name, []).append(of.number)
     often = sorted(rounds, key=lambda name: -len(rounds[name]))[:most]
+    for at in folder.best().tolist() if often else ():
+        rounds.setdefault(folder.problem.names.labels[at], [])
+    often += [name for name in rounds if not rounds[name]]
     rows: list[Row] = [
-        {"name": name, "asked": len(rounds[name]), "rounds": rounds[name], "estimate": round(estimate, 3)}
-        for name, estimate in estimates_of(folder, often).items()
+        {"name": name, "times": len(rounds[name]), "estimate": estimate, "rounds": rounds[name]}
+        for name, estimate in zip(often, expected(folder, often), strict=True)
     ]
     return sorted(rows, key=lambda row: -row["estimate"])
 
@@ -103,27 +124,23 @@ def different_people(rounds: Sequence[Round]) -> str:
     return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
 
 
-def _row_of(of: Round, *, is_network: bool) -> Row:
-    count = None if math.isnan(of.count) else of.count
-    result: Row = {"total": count, "results": [f"{name}: {value:g}" for name, value in of.results.items()]}
+def _rows_of(of: Round, *, is_network: bool) -> list[Row]:
+    """Return the row of a round of a network, or that of each item of a round of a list."""
+    is_told, joined = of.state == "reported", (of.joined or {}).items()
+    results: list[Row] = [{"item": name, "result": of.results.get(name)} for name in of.names]
     if is_network:
-        steps = (of.joined or {}).items()
-        result = {
-            "joined": count,
-            "names_joined": [name if step is None else f"{name} (step {step})" for name, step in steps],
-            "of_them_by_another_way": [*of.alone],
-            "may_have_joined": [*of.unknown],
+        of_people = {
+            "chosen": [*of.planned],
+            "asked": [*of.names] if is_told else None,
+            "people who joined": None if math.isnan(of.count) else of.count,
+            "besides those asked": [f"{name}{'' if step is None else f' = {step}'}" for name, step in joined],
+            "of them by another way": [*of.alone],
+            "may have joined": [*of.unknown],
         }
-    return {
-        "round": of.number,
-        "state": of.state,
-        "chosen_at": _local(of.asked),
-        "chosen": [*of.planned],
-        "asked": [*of.names],
-        **result,
-        "reported_at": _local(of.told or "") if of.state == "reported" else None,
-        "corrected": of.corrected,
-    }
+        results = [of_people]
+    begin = {"round": of.number, "state": of.state, "chosen at": _local(of.asked)}
+    end = {"reported at": _local(of.told or "") if is_told else None, "corrected": of.corrected}
+    return [begin | result | end for result in results]
 
 
 def _local(text: str) -> str:
@@ -141,9 +158,13 @@ def exported(folder: CampaignFolder, name: str) -> bytes:
     if name == "history":
         rows = [row | {"at": _local(row["at"])} for row in history_of(folder)]
     else:
-        rows = by_name(folder)
-        if name == "rounds":
-            rows = [_row_of(of, is_network=folder.is_network) for of in folder.rounds()]
+        rows = [row for of in folder.rounds() for row in _rows_of(of, is_network=folder.is_network)]
+        rows = rows if name == "rounds" else by_name(folder)
+    of_items = {"name": "item", "times": "times chosen", "estimate": "estimated result"}
+    of_people = {"name": "person", "times": "times asked", "estimate": "brings about"}
+    called = of_people if folder.is_network else of_items
+    called |= {"rounds": "in rounds", "at": "time", "undone": "taken back"}
+    rows = [{called.get(key, key): value for key, value in row.items()} for row in rows]
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerows([map(_cell, row) for row in (*rows[:1], *map(dict.values, rows))])
@@ -151,6 +172,10 @@ def exported(folder: CampaignFolder, name: str) -> bytes:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else round(value, 3)
     return "; ".join(str(inert(name)) for name in value) if isinstance(value, list) else inert(value)
 
 
@@ -179,6 +204,8 @@ def history_of(folder: CampaignFolder) -> list[Row]:
             details = _reported(round_in(Standing(asks[ticket], event, None, 0), 0))
         elif kind == "undo":
             details = words_of(by_line[event["of_line"]])
+            if details == "chosen again":
+                told, details = f"has its former {'people' if folder.is_network else 'items'} again", ""
         elif kind == "changed":
             details = _changed(event)
             told = told if details else "program changed"
@@ -196,7 +223,7 @@ def words_of(event: dict[str, Any]) -> str:
 
 def last_action(rows: Sequence[Row]) -> Row | None:
     """Return the row of `history_of` that an undo takes back, or None."""
-    kinds = ("reported", "corrected", "cancelled", "chosen again", "left out")
+    kinds = ("reported", "corrected", "chosen again", "left out")
     return next((row for row in reversed(rows) if row["event"] in kinds and not row["undone"]), None)
 
 
@@ -235,7 +262,7 @@ def _changed(event: dict[str, Any]) -> str:
 
 def _few(names: Sequence[Hashable], most: int = 12) -> str:
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(map(str, names[:most]))}{more}"
+    return f"{listed(names[:most])}{more}"
 
 
 #: The kinds of events in plain words.
@@ -246,14 +273,19 @@ _WORDS = {
     "ask": "chosen",
     "tell": "reported",
     "correct": "corrected",
-    "cancel": "cancelled",
     "undo": "taken back",
 }
 
 # Sentences
 
 
-def when(text: str | None, zone: tzinfo | None = None) -> str:
+def listed(names: Iterable[Hashable]) -> str:
+    """Return names with commas between them, or with semicolons if one has a comma."""
+    texts = [str(name) for name in names]
+    return ("; " if any("," in text for text in texts) else ", ").join(texts)
+
+
+def when(text: str, zone: tzinfo | None = None) -> str:
     """Return a time as people write it, in the time zone of this computer or in another one.
 
     Examples
@@ -263,18 +295,14 @@ def when(text: str | None, zone: tzinfo | None = None) -> str:
     >>> when("2026-11-25T19:03:10.123+00:00", UTC)
     '25 Nov 2026, 19:03'
     """
-    if not text:
-        return ""
     at = datetime.fromisoformat(text).astimezone(zone)
     return f"{at.day} {at:%b %Y, %H:%M}"
 
 
 def outcome_in_words(of: Round) -> str:
-    """Return the result of a round."""
-    if of.state != "reported":
-        return "waiting for a report" if of.state == "waiting" else of.state
+    """Return the result of a reported round."""
     if of.results:
-        return f"results {', '.join(f'{name}: {value:g}' for name, value in of.results.items())}"
+        return f"results {listed(f'{name}: {value:g}' for name, value in of.results.items())}"
     if math.isnan(of.count):
         return "reported in part"
     new = f", {of.n_new:,} of them for the first time" if of.is_new_only and of.n_new is not None else ""
@@ -282,16 +310,10 @@ def outcome_in_words(of: Round) -> str:
     return f"{of.count:,.0f} {people} joined, those who were asked included{new}"
 
 
-def bound_of(folder: CampaignFolder) -> float | None:
-    """Return by how much another choice can be better at most, if this says more than the range of results.
-
-    The bound must be less than nine tenths of the largest difference between the results of two rounds. In a
-    network, all results include the people asked.
-    """
-    k = folder.options.k
-    widest = len(folder.problem.names.labels) - k if folder.is_network else k * folder.options.largest
+def bound_of(folder: CampaignFolder, result: float) -> float | None:
+    """Return by how much another choice can be better at most, if this is less than half of a result."""
     try:
         found = folder.campaign.regret_bound().exact_gap
     except ValueError:  # a choice of other people was played, so the optimum differs
         return None
-    return found if found < 0.9 * widest else None
+    return found if found < result / 2 else None

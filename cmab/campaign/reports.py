@@ -17,10 +17,14 @@ from cmab.validation import shown
 if TYPE_CHECKING:
     from oracles import DirectedGraph
 
-State = Literal["waiting", "reported", "cancelled", "left out"]
+State = Literal["waiting", "reported", "left out"]
 #: The notes of a choice in its event.
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
 _SEPARATOR = re.compile(r"([;,])")
+#: The headers of a pasted column, in lower case.
+_HEADERS = {"name", "names", "person", "people", "date", "time", "timestamp", "datum", "nom", "nombre"}
+#: The number of a line, and the parentheses around a date that is gone.
+_NUMBERED, _EMPTY = re.compile(r"\d+[.)] *"), re.compile(r"\(\s*\)|\[\s*\]")
 
 
 @dataclass
@@ -35,9 +39,9 @@ class Round:
         The time of the choice in UTC, as ISO text.
     names : tuple
         The names that were chosen; after the report, those that were really asked.
-    state : {"waiting", "reported", "cancelled", "left out"}
-        Whether the round waits for its report, was reported, was cancelled, or was reported and then left
-        out, so that nothing is learned from it.
+    state : {"waiting", "reported", "left out"}
+        Whether the round waits for its report, was reported, or was left out, so that nothing is learned
+        from it.
     told : str or None
         The time of the last report in UTC.
     count : float
@@ -121,11 +125,11 @@ def round_numbers(history: Iterable[dict[str, Any]]) -> dict[int, int]:
 
 def round_in(each: Standing, number: int) -> Round:
     """Return the round of a ticket."""
-    last: dict[str, Any] = each.told or each.closed or {}
+    last: dict[str, Any] = each.told or {}
     asked, note = each.asked, each.asked.get("note", "")
     of = Round(number, asked["at"], last.get("names", asked["names"]), told=last.get("at"), mark=each.mark)
     of.corrected, of.planned, of.ticket = last.get("event") == "correct", asked["names"], asked["ticket"]
-    of.state, of.left_out = "cancelled" if each.closed else "waiting", asked.get("left_out", ())
+    of.left_out = asked.get("left_out", ())
     of.is_best, of.is_new_only = BEST in note, NEW_ONLY in note
     if each.told is None:
         return of
@@ -251,20 +255,25 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
             found[name, step] = None
             at = end + 1
     found.pop(("", ""), None)
-    return [(name, step) for name, step in found if name in names or name.casefold() not in NO_NAMES]
+    gone = NO_NAMES | _HEADERS
+    return [(name, step) for name, step in found if name in names or name.casefold() not in gone]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:
-    """Return the name and the step in a text."""
-    for plain in (clean(text), clean(DATE.sub("", text))):
-        if plain in names:
-            return plain, ""
+    """Return the name and the step in a text, without a date or, if a known name follows, a number before."""
+    if (plain := clean(text)) in names:
+        return plain, ""
+    plain = clean(_EMPTY.sub("", DATE.sub("", text)))
+    for given in (plain, _NUMBERED.sub("", plain)):
+        for name, _, step in ((given, "", ""), given.rpartition("="), given.rpartition(":")):
+            if name.strip() in names:
+                return name.strip(), step.strip()
     name, equals, step = plain.rpartition("=")
     return (name.strip(), step.strip()) if equals else (plain, "")
 
 
 def report_of(
-    names: Names, entries: Iterable[tuple[str, str]], *, asked: Iterable[str], unknown: Iterable[str]
+    names: Names, entries: Sequence[tuple[str, str]], *, asked: Sequence[str], unknown: Sequence[str]
 ) -> Report:
     """Return the report of a round in a network, with the joined people and their steps.
 
@@ -285,6 +294,8 @@ def report_of(
     both = [name for name in report.unknown if name in report.joined or name in there]
     if both:
         wrong.append(f"{shown(both[0])} cannot be both asked or joined, and unknown")
+    if any(text not in names for text in (*asked, *unknown, *(text for text, _ in entries))):
+        wrong.append("a person or a tie that the network lacks can be added under Settings")
     if wrong:
         raise ValueError("\n".join(dict.fromkeys(wrong)))
     return report
@@ -297,10 +308,10 @@ def _step(name: str, texts: list[str], is_asked: bool) -> int | None:
     text = texts[0]
     is_right = len(texts) == 1 and text.isdecimal() and len(text) < 10 and (int(text) == 0) == is_asked
     if not is_right:
-        wanted = "the whole number 0, because this person was asked"
-        wanted = wanted if is_asked else "one whole number, 1 or more"
+        wanted = "1 if one of those asked told this person, 2 if one of those with 1 did, and so on"
+        wanted = "left out, because this person was asked" if is_asked else wanted
         given = " and ".join(map(short, texts))
-        raise ValueError(f"the step of {shown(name)} must be {wanted}, got {given}")
+        raise ValueError(f"the number after {shown(name)} must be {wanted}; got {given}")
     return int(text)
 
 
@@ -319,7 +330,7 @@ def results_of(of: Round, texts: Sequence[str], largest: float) -> Report:
         if text not in ("", "unknown"):
             report.results[name] = noted(wrong, _result, name, text, largest) or 0.0
     if not report.results:
-        wrong.append("enter the result of at least one item, or cancel the round")
+        wrong.append("enter the result of at least one item, or leave the round out")
     if wrong:
         raise ValueError("\n".join(wrong))
     return report

@@ -15,7 +15,7 @@ from cmab.campaign.page import views
 from cmab.campaign.page.new import whole
 from cmab.campaign.page.store import Opened
 from cmab.campaign.page.web import Context, acted, shown, status_and_words
-from cmab.campaign.progress import exported, history_of, last_action, tables_of
+from cmab.campaign.progress import exported, history_of, last_action, listed, tables_of
 from cmab.campaign.reports import Report, Round, entries_in, report_of, results_of, rounds_of
 
 
@@ -110,26 +110,25 @@ def leave_out(context: Context, opened: Opened, old: Round) -> Sequence[str]:
     """Choose another person in place of one of a round that waits."""
     name = context.text("name")
     new = opened.folder.leave_out(old, name)
-    found = ", ".join(each for each in new.names if each not in old.names)
+    found = listed(each for each in new.names if each not in old.names)
     told = f"{name} was left out of round {old.number}, and {found} was chosen instead."
     return f"/c/{opened.slug}", told
 
 
 def cancel(context: Context, opened: Opened, of: Round) -> Sequence[str]:
-    """Cancel a round that waits for its report, or leave out a report."""
+    """Leave out a round that waits for its report, or a report."""
     opened.folder.cancel(of)
-    if of.state == "waiting":
-        return f"/c/{opened.slug}", f"Round {of.number} was cancelled."
     told = f"Round {of.number} was left out: nothing is learned from it."
-    return f"/c/{opened.slug}/state", told, f"/c/{opened.slug}/history", "Undo"
+    place = f"/c/{opened.slug}"
+    return f"{place}{'' if of.state == 'waiting' else '/state'}", told, f"{place}/history", "Undo"
 
 
 def undo(context: Context, opened: Opened) -> Sequence[str]:
-    """Take back the last report, correction or cancellation."""
-    last = last_action(history_of(opened.folder))
+    """Take back the last report or correction, the last leaving out, or the last choice of other names."""
     opened.folder.campaign.undo()
-    told = f"Round {last['round']} is no longer {last['event']}." if last else ""
-    return f"/c/{opened.slug}/history", told
+    row = history_of(opened.folder)[-1]
+    told = f"is no longer {row['details']}" if row["details"] else row["event"]
+    return f"/c/{opened.slug}/history", f"Round {row['round']} {told}."
 
 
 # Reports
@@ -137,8 +136,6 @@ def undo(context: Context, opened: Opened) -> Sequence[str]:
 
 def report_form(context: Context, opened: Opened, of: Round, lost: Sequence[str] = ()) -> Response:
     """Show the form of a report, or of a correction."""
-    if of.state == "cancelled":
-        raise HTTPException(409, f"Round {of.number} was cancelled. Undo that before you report it.")
     # The report of a round that was left out is that before its last event.
     events = [row for row in opened.folder.history() if row["line"] < of.mark]
     told = rounds_of(events)[of.number - 1] if of.state == "left out" else of

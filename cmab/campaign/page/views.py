@@ -12,12 +12,12 @@ from scipy.special import expit, logit
 from cmab.campaign.files import value_of
 from cmab.campaign.folder import CampaignFolder
 from cmab.campaign.page.picture import picture_of
-from cmab.campaign.progress import bound_of, by_name, different_people, reasons_of
+from cmab.campaign.progress import bound_of, by_name, different_people, draws_of, expected, reasons_of
 from cmab.campaign.reports import Round, joined_ever
 
 #: Another choice counts as better if it brings this share more.
 MARGIN = 0.05
-_DRAWS, _FEW_DRAWS, _LARGE, _RANGE = 40, 8, 20_000, (0.05, 0.95)
+_RANGE = 0.05, 0.95
 #: The factor that widens a range, and the line in log-odds that raises a chance, because the model is too
 #: certain. With both, nine of ten ranges contain the truth, and a chance is the frequency with which another
 #: choice is better (`tests/benchmarks/page_sentences.py`).
@@ -55,7 +55,7 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
     rounds = folder.rounds()
     reported = [of for of in rounds if of.state == "reported"]
     known = [of for of in reported if not math.isnan(of.count)]
-    total = float(sum(of.count for of in known))
+    total, following = float(sum(of.count for of in known)), next_round(folder)
     return {
         "reported": reported,
         "left_out": [of for of in rounds if of.state == "left out"],
@@ -63,10 +63,11 @@ def state_of(folder: CampaignFolder) -> dict[str, Any]:
         "mean": total / len(known) if known else None,
         "different": different_people(rounds),
         "total": total if known else None,
+        "numbers_only": sum(of.joined is None and not of.results for of in known),
         "people": by_name(folder, 100),
         "chart": known[-30:],
-        "bound": bound_of(folder) if reported else None,
-        "next": next_round(folder),
+        "bound": bound_of(folder, following["mean"]) if reported else None,
+        "next": following,
         "margin": 100 * MARGIN,
     }
 
@@ -77,22 +78,21 @@ def next_round(folder: CampaignFolder) -> dict[str, Any]:
     Each draw from the posterior has a best choice of its own. ``better`` is the chance that it brings at
     least 5 % more, from the share of such draws.
     """
-    beliefs, oracle = folder.campaign.beliefs(), folder.problem.oracle
-    rng = np.random.default_rng(0)
+    oracle, rng, draws = folder.problem.oracle, np.random.default_rng(0), draws_of(folder)
     choice = folder.best()
-    draws = _DRAWS if oracle.n_arms < _LARGE else _FEW_DRAWS
-    own, best = np.empty(draws), np.empty(draws)
-    for at in range(draws):
-        means = beliefs.draw(rng)
-        other = np.asarray(oracle.solve(means, rng))
-        own[at], best[at] = (value_of(oracle, some, means) for some in (choice, other))
-    mean, n = float(own.mean()), len(folder.problem.names.labels)
+    own, best = np.empty((2, len(draws)))
+    for at, means in enumerate(draws):
+        own[at], best[at] = (value_of(oracle, some, means, at) for some in (choice, oracle.solve(means, rng)))
+    labels = folder.problem.names.labels
+    names, n = [labels[at] for at in choice.tolist()], len(labels)
+    (mean,) = expected(folder, [names])
     most = float(n) if folder.is_network else len(choice) * folder.options.largest
-    low, high = mean + WIDER * (np.quantile(own, _RANGE) - mean)
-    share = np.clip((best >= (1.0 + MARGIN) * own).mean(), 0.5 / draws, 1.0 - 0.5 / draws)
+    low, high = mean + WIDER * (np.quantile(own, _RANGE) - own.mean())
+    rare = 0.5 / len(draws)
+    share = np.clip((best >= (1.0 + MARGIN) * own).mean(), rare, 1.0 - rare)
     least = float(len(choice)) if folder.is_network else 0.0
     return {
-        "names": list(oracle.labels(choice)),
+        "names": names,
         "mean": mean,
         "low": max(float(low), least),
         "high": min(float(high), most),

@@ -25,7 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cmab.campaign.page.store import Store, file_name
-from cmab.campaign.progress import outcome_in_words, when
+from cmab.campaign.progress import listed, outcome_in_words, when
 from cmab.campaign.reports import UnreachableError
 
 _log = logging.getLogger(__name__)
@@ -48,6 +48,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.globals |= {"when": when, "outcome": outcome_in_words}
+TEMPLATES.filters["listed"] = listed
 
 
 class File(NamedTuple):

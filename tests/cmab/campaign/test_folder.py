@@ -7,7 +7,7 @@ import pytest
 
 from cmab.campaign.files import Names, Options, alike_in_words
 from cmab.campaign.folder import CampaignFolder, create_folder
-from cmab.campaign.progress import different_people, exported, reasons_of
+from cmab.campaign.progress import different_people, expected, exported, reasons_of
 from cmab.campaign.reports import Report, Round, UnreachableError, entries_in, results_of, without_path
 from oracles import DirectedGraph
 
@@ -37,6 +37,7 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     of = folder.ask()
     for texts, whys in (
         (["2", "many"], ["from 0 to 1, got 2", "must be a number, got many"]),
+        (["50 %", "1.000"], ["number such as 50", "write 1000 or 1.0"]),
         (["unknown", ""], ["at least one item"]),
     ):
         with pytest.raises(ValueError, match="\n".join(whys).replace("\n", ".*\n.*")):
@@ -49,8 +50,15 @@ def test_results_of_a_list_are_words_numbers_or_not_known(tmp_path):
     assert of.names[0] not in folder.ask([of.names[0]]).names
     again = CampaignFolder(tmp_path / "shop")
     assert again.options == options and repr(again.rounds()) == repr(folder.rounds())
-    header, *rows = exported(folder, "rounds").decode("utf-8-sig").splitlines()
-    assert header.split(",")[5:7] == ['"total"', '"results"'] and len(rows) == 3
+    rows = table(folder, "rounds")
+    assert [row["result"] for row in rows] == ["0.5", "", "1", "0", "", ""] and rows[2]["item"] == of.names[0]
+    estimates = {row["item"]: float(row["estimated result"]) for row in table(folder, "items")}
+    (best,) = expected(folder, [chosen := folder.problem.oracle.labels(folder.best())])
+    assert best == pytest.approx(sum(estimates[name] for name in chosen), abs=0.002)
+
+
+def table(folder, name):
+    return [*csv.DictReader(io.StringIO(exported(folder, name).decode("utf-8-sig")))]
 
 
 NAMES = ("Ann", "Bob", "Carl", "Dora")
@@ -81,18 +89,18 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     folder.tell(of, Report(joined={"Bob": 1, "Emil": None}, alone=True))
     of = folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
     folder.tell(of, Report(joined={"Dora": None}, unknown=["Bob", "Carl"]))
-    text = exported(folder, "rounds").decode("utf-8-sig")
-    first, second = csv.DictReader(io.StringIO(text))
-    assert (first["joined"], first["names_joined"]) == ("3.0", "Bob (step 1); Emil")
-    assert (first["of_them_by_another_way"], first["may_have_joined"]) == ("Emil", "")
-    assert (second["joined"], second["names_joined"]) == ("", "Dora")
-    assert (second["of_them_by_another_way"], second["may_have_joined"]) == ("", "Bob; Carl")
+    first, second = table(folder, "rounds")
+    assert (first["people who joined"], first["besides those asked"]) == ("3", "Bob = 1; Emil")
+    assert (first["of them by another way"], first["may have joined"]) == ("Emil", "")
+    assert (second["people who joined"], second["besides those asked"]) == ("", "Dora")
+    assert (second["of them by another way"], second["may have joined"]) == ("", "Bob; Carl")
     text = exported(folder, "history").decode("utf-8-sig")
     assert "3 people joined, those who were asked included; joined: Bob; joined by another way: Emil" in text
     folder.change(title="Summer", ties=(("Ann", "Neu"),))
     assert CampaignFolder(folder.path).options == folder.options and "Neu" in folder.problem.names
     assert "added: Ann – Neu" in exported(folder, "history").decode("utf-8-sig")
     folder.cancel(folder.ask(["Ann", "Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"]))
+    assert [*table(folder, "rounds")[2].values()][3:6] == ["Neu", "", ""]  # chosen, and not asked
     with pytest.raises(ValueError, match="Neu was chosen or reported"):
         folder.change(ties=())
     with pytest.raises(ValueError, match="must be a new or an empty folder"):
@@ -130,11 +138,31 @@ def test_different_people_are_counted_once():
         ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
+        ("Name\tDate\nAnn (3/5/2024)\n1. Bob\n2) Dora: 2\n3. Eva", "Ann| Bob| Dora|2 3. Eva|"),
     ],
 )
 def test_entries_as_people_type_them(text, entries):
     names = Names(["Ann", "Bob", "Dora", "Meyer, Zoé", "=1+1", "x=1"])
     assert " ".join("|".join(entry) for entry in entries_in(text, names)) == entries
+
+
+def test_choices_tables_and_reasons_have_the_same_estimates_which_depend_on_reports_only(tmp_path):
+    options = Options(title="Same", network="friends.csv", directed=False, k=2, seed=0)
+    folder = create_folder(tmp_path / "same", options, {"friends.csv": f"{FRIENDS}Lone,\n".encode()})
+    of = folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
+    assert {row["name"]: row["is_alone"] for row in reasons_of(folder, of)} == {"Ann": False, "Lone": True}
+    folder.tell(of, Report(joined={"Bob": None, "Dora": None}))
+    pair, *single = before = expected(folder, [("Ann", "Emil"), "Ann", "Emil"])
+    counts, rows = folder.campaign.beliefs().counts, {row["person"] for row in table(folder, "people")}
+    assert max(single) < pair <= sum(single) and rows >= {*folder.problem.oracle.labels(folder.best())}
+    folder.cancel(folder.ask())
+    folder.campaign.undo()
+    assert folder.rounds()[1].state == "waiting"
+    folder.cancel(folder.rounds()[1])
+    assert expected(folder, [("Ann", "Emil"), "Ann", "Emil"]) == before
+    of = folder.tell(folder.rounds()[1], Report(joined={"Carl": None}))
+    folder.cancel(of)
+    assert of.count == 3.0 and folder.campaign.beliefs().counts == pytest.approx(counts)
 
 
 def test_a_round_of_new_people_only_has_reasons_after_all_others_joined(tmp_path):

@@ -113,11 +113,11 @@ def test_a_person_without_a_path_is_counted_if_the_user_says_so_and_the_tie_can_
     page.send(*remove, remove="Ann – Tilda")
     text = page.send(*remove, 400, first="Ann", second="Tillda").text.replace("&#39;", "'")
     assert "did you mean 'Tilda'?" in text and "Tillda: not misspelled, but a new person" in text
-    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    assert "4 people, 3 pairs who know each other" in page.get(f"{place}/settings").text
     page.send(*remove, first="Ann", second="Tillda", new="1")
-    assert "5 people, 4 ties" in page.get(f"{place}/settings").text
+    assert "5 people, 4 pairs who know each other" in page.get(f"{place}/settings").text
     page.send(*remove, remove="Ann – Tillda")
-    assert "4 people, 3 ties" in page.get(f"{place}/settings").text
+    assert "4 people, 3 pairs who know each other" in page.get(f"{place}/settings").text
     text = page.get(f"{place}/history").text
     assert "added: Ann – Tillda" in text and "removed: Ann – Tilda" in text
 
@@ -191,30 +191,17 @@ def test_a_reported_round_is_left_out_and_the_others_keep_their_numbers(page):
     assert [of.state for of in page.rounds(place)] == ["reported"] * 3
 
 
-def test_rounds_in_part_are_not_averaged_and_cancelled_ones_are_not_called_reported(page):
+def test_rounds_in_part_are_not_averaged_and_those_left_out_are_not_called_reported(page):
     place = page.create("In part")
     page.choose(place)
     page.send(place, f"{place}/rounds/1/cancel")
-    assert "No round waits for a report. All rounds were cancelled" in page.get(place).text
+    assert "No round waits for a report. All rounds were left out" in page.get(place).text
     for number, fields in ((2, {"nobody": "1"}), (3, {"unknown": "Emil"})):
         page.choose(place, without="Emil")
         page.report(place, number, **fields)
     text = page.get(f"{place}/state").text
     for name, value in (("Of them reported in part", 1), ("Average of a round reported in full", "2.0")):
         assert f"<dt>{name}</dt><dd>{value}</dd>" in text
-
-
-def test_nothing_is_learned_from_a_round_that_was_left_out(page):
-    place, found = page.create("Unlearned"), []
-    for number in (1, 2):
-        page.choose(place)
-        page.report(place, number, nobody="1")
-        with page.store.held("unlearned") as opened:
-            found.append(opened.folder.campaign.beliefs().counts)
-    page.send(f"{place}/state", f"{place}/rounds/2/cancel")
-    with page.store.held("unlearned") as opened:
-        found.append(opened.folder.campaign.beliefs().counts)
-    assert found[1].sum() > found[0].sum() and found[2] == pytest.approx(found[0])
 
 
 def test_times_are_local_in_tables_and_lists(page, spring, asked, monkeypatch):
@@ -226,16 +213,12 @@ def test_times_are_local_in_tables_and_lists(page, spring, asked, monkeypatch):
         text = page.get(f"{spring}/export/history.csv").content.decode("utf-8-sig")
         with page.store.held("spring") as opened:
             at = datetime.fromisoformat(opened.folder.history()[0]["at"]) + timedelta(hours=5.5)
-        assert next(csv.DictReader(io.StringIO(text)))["at"] == f"{at:%Y-%m-%d %H:%M}"
+        assert next(csv.DictReader(io.StringIO(text)))["time"] == f"{at:%Y-%m-%d %H:%M}"
         assert f"{at.day} {at:%b %Y, %H:%M}" in page.get(f"{spring}/history").text
     finally:
         monkeypatch.undo()
         time.tzset()
-
-
-def test_the_settings_name_the_file_that_was_brought(page):
-    place = page.create("Brought", files={"network": ("Our friends.csv", NETWORK.encode(), "text/csv")})
-    assert "The file Our friends.csv is a list of ties" in page.get(f"{place}/settings").text
+    page.get(f"{spring}/export/nothing.csv", 404)
 
 
 def test_options_stay_if_the_campaign_cannot_be_opened_again(page, monkeypatch):
@@ -276,19 +259,19 @@ def test_a_round_keeps_its_number_when_people_are_left_out(page):
             and not {*gone} & names
             and all(name in text.partition("Left out: ")[2] for name in gone)
         )
-        assert text.count(">best so far<") == 2  # the mode of the choice stays
+        assert len(re.findall('known">best (?:by the shape|of those)', text)) == 2  # the mode of the choice
     (of,) = page.rounds(place)
     assert of.state == "waiting" and of.number == 1
     page.send(f"{place}/history", f"{place}/undo")  # the choice without the second person is taken back
     (of,) = page.rounds(place)
     assert of.state == "waiting" and gone[2] in map(str, of.names)
-    assert "Round 1 is no longer chosen again." in page.get(f"{place}/history").text
+    assert "Round 1 has its former people again." in page.get(f"{place}/history").text
     assert {*map(str, of.left_out)} == {*gone[:2]}
     page.send(f"{place}/history", f"{place}/undo")
     assert gone[1] in map(str, page.rounds(place)[0].names)
     text = page.get(f"{place}/history").text
     assert "Undo this" not in text and text.count("Round 1 chosen again") == 2
-    assert text.count("<td>Round 1 chosen") == 3 and text.count("Round 1 taken back") == 2
+    assert text.count("<td>Round 1 chosen") == 3 and text.count("<td>Round 1 has its former") == 2
     page.choose(place)
     assert [each.number for each in page.rounds(place)] == [1, 2]
 
@@ -331,7 +314,7 @@ def test_sentences_before_and_after_the_first_report(page):
     state = page.get(f"{place}/state").text
     assert "brings about" in state and "% interval" not in state and "chance that" in state
     bring = [float(x) for x in re.findall(r'"name">[^<]*</th><td class="right">([\d.]+)', state)]
-    assert len(bring) == 2 and bring == sorted(bring, reverse=True) and max(bring) <= 9.0
+    assert 2 <= len(bring) <= 4 and bring == sorted(bring, reverse=True) and max(bring) <= 9.0
     numbers = [float(x) for x in re.findall(r"(?:about <strong>|to |more than )(\d+\.\d)", state)]
     assert numbers and max(numbers) <= 9.0  # no more people than the network has
 
@@ -352,7 +335,7 @@ def test_title_notes_and_deletion(page):
     assert "Renamed was deleted" in page.get("/").text and (page.store.root / ".deleted/rename-me").is_dir()
 
 
-STATES = "new, waiting, two waiting, left out, tie added, reported, count, cancelled, undone, corrected, gone"
+STATES = "new, waiting, two waiting, left out, tie added, reported, count, not asked, undone, corrected, gone"
 
 
 @pytest.mark.parametrize("kind", ["network", "list"])
@@ -379,7 +362,7 @@ def test_every_page_is_shown_in_every_state(page, kind):
                 page.report(place, 1, **told)
             case "count":
                 page.report(place, 2, 400 if kind == "list" else 303, **number)
-            case "cancelled":
+            case "not asked":
                 page.choose(place)
                 page.send(place, f"{place}/rounds/{len(page.rounds(place))}/cancel")
             case "undone":
@@ -408,13 +391,12 @@ def test_the_key_stays_the_same_after_a_restart(tmp_path):
     [
         ({}, "mark that nobody joined"),
         ({"others": "nobody, n/a"}, "mark that nobody joined"),
-        ({"others": "Annn"}, "did you mean"),
         ({"others": "MEYER ZOE"}, "did you mean 'Meyer, Zoé'?"),
         ({"nobody": "1", "others": "Ann"}, "cannot both be true"),
         ({"count": "3", "nobody": "1"}, "not both"),
         ({"count": "many"}, "whole number"),
-        ({"others": "Bob = soon\nBobb"}, "whole number"),
-        ({"others": "Bob = soon\nBobb"}, "Bobb"),
+        ({"others": "Bob = soon\nBobb"}, "must be 1 if one of those asked told"),
+        ({"others": "Bob = soon\nBobb"}, "that the network lacks can be added under Settings"),
     ],
 )
 def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring, asked, fields, why):
@@ -424,17 +406,6 @@ def test_a_wrong_report_is_answered_and_the_form_keeps_its_contents(page, spring
     assert page.rounds(spring)[asked - 1].state == "waiting"
 
 
-def test_exports_agree_with_the_campaign(page, spring, asked):
-    page.report(spring, asked, nobody="1")
-    rounds = page.rounds(spring)
-    text = page.get(f"{spring}/export/rounds.csv").content.decode("utf-8-sig")
-    assert [int(row["round"]) for row in csv.DictReader(io.StringIO(text))] == [of.number for of in rounds]
-    text = page.get(f"{spring}/export/history.csv").content.decode("utf-8-sig")
-    assert [*csv.DictReader(io.StringIO(text))][-1]["event"] == "reported"
-    page.get(f"{spring}/export/nothing.csv", 404)
-    page.get(f"{spring}/print")
-
-
 def test_lists_and_other_formats_of_networks(page):
     made = page.create("Drinks", files={}, kind="list", names="tea\nmilk\njuice", k="1", largest="5")
     page.choose(made)
@@ -442,6 +413,7 @@ def test_lists_and_other_formats_of_networks(page):
     assert "Result, from 0 to 5" in text
     page.report(made, 1, **{"result-0": "2,5"})
     assert list(page.rounds(made)[0].results.values()) == [2.5]
+    assert "largest result of an item is 5." in page.get(f"{made}/settings").text
     assert '"row">Items</th>' in page.get(f"{made}/export").text
     list_of = {"files": {}, "kind": "list", "k": "1"}
     text = page.show(names="1\tTea, green\n2\tMilk", **list_of)[1]
@@ -455,7 +427,8 @@ def test_lists_and_other_formats_of_networks(page):
     )
     assert words in page.show(network=network, k="1")[1]
     gml = b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 ] ]'
-    place = page.create("Two", files={"network": ("../../x.gml", gml, "text/plain")}, k="1")
+    place = page.create("Two", files={"network": ("../Our x.gml", gml, "text/plain")}, k="1")
+    assert "The file Our x.gml is" in page.get(f"{place}/settings").text
     page.choose(place, without="b")
     assert page.rounds(place)[0].names == ("a",)
 
@@ -470,7 +443,7 @@ def test_what_was_read_is_shown_and_can_be_changed_before_the_campaign_is_made(p
     before = page.store.slugs()
     data, text = page.show(network=FORM, title="Shown")
     for words in (
-        "5 people, 3 ties",
+        "5 people, 3 pairs who know each other",
         "<li>The file friends.csv is a list of ties separated by commas",
         "Timestamp<br>not used",
         'Your name<br><span class="badge known">person',
