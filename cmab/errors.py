@@ -1,4 +1,8 @@
-"""The errors of campaigns. All calls that raise one of them have changed nothing."""
+"""The errors of campaigns.
+
+A call that raises one of them has changed nothing. Only after an ``OSError``, which is a store that does not
+answer, it may have been stored all the same: repeat it with its key.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +68,8 @@ class OtherVersionError(ValueError):
 
 
 class StoreUnreachableError(OSError):
-    """The file or the database cannot be reached or written. The message of the database is the reason."""
+    """The database does not answer, or refuses. Its message is the reason."""
 
 
 class StoreTimeoutError(TimeoutError):
-    """The store did not answer in time: it is busy, stopped, or locked by another program."""
+    """The store was busy or locked all the time, by other programs or by another call of this process."""

@@ -107,7 +107,8 @@ class Campaign:
     Each `ask`, `tell`, `cancel`, `correct` and `undo` adds an event, which is on the disk before the call
     returns. To continue after a crash or a restart, construct the campaign again with the same `where`.
     Several processes and threads can use the same campaign at the same time. No call holds a lock of the
-    database, and reading calls do not wait for writing ones. A call that raises an error has changed nothing.
+    database, and reading calls do not wait for writing ones. A call that raises a ``ValueError`` or a
+    ``TypeError`` has changed nothing. After an ``OSError``, the database may have stored it all the same.
 
     Parameters
     ----------
@@ -482,7 +483,7 @@ class Campaign:
         if available is not None:
             entries = replica.of.choices.find(available)
             context = only(context, entries, len(replica.of.choices.own))
-        if found := self._answer(key):
+        if found := self._answer(key, n):
             return found
         is_crowded, replay = replica.is_crowded, replica.current() if replica.is_crowded else replica.replay
         choice = self._chosen(n, replay, context, is_crowded) if names is None else self._own_choice(names)
@@ -491,19 +492,20 @@ class Campaign:
                 events = self._ask_events(choice, context, instead_of, key, note)
                 if stored := replica.write(events):
                     return [self._request(event, context) for event in stored if event.kind == "ask"]
-            if found := self._answer(key):
+            if found := self._answer(key, n):
                 break
             if names is None and (attempt == 0 or replica.of.reserves):
                 choice = self._chosen(n, replica.replay, context, True)
         return found
 
-    def _answer(self, key: str | None) -> list[Request]:
-        """Return the requests of a former call with this key, if there was one."""
+    def _answer(self, key: str | None, n: int) -> list[Request]:
+        """Return the `n` requests of a former call with this key, if there was one."""
         first = self._stored("ask", key)
         if first is None:
             return []
-        others = self._replica.store.read(first.number)
-        events = first, *itertools.islice(others, first.body.get("n", 1) - 1)
+        if (kept := first.body.get("n", 1)) != n:
+            raise UsedKeyError(f"key must be new or of a call for {n} requests, got that of {kept} requests")
+        events = first, *itertools.islice(self._replica.store.read(first.number), n - 1)
         return [self._request(event) for event in events]
 
     def _own_choice(self, names: Collection[Hashable]) -> list[Any]:
@@ -571,11 +573,10 @@ class Campaign:
     def _request(self, event: Event, context: Context | None = None) -> Request:
         of, number = self._replica.of, event.ticket
         assert number is not None
-        listed = of.labels[event.body["names"]].choices
         ticket = of.ticket(number, event.body)
         if context is not None:
             ticket = Ticket(number, ticket.super_arm, ticket.pulls, ticket.session, context, ticket.gone)
-        return Request(number, tuple(listed[entry] for entry in event.body["super_arm"]), ticket)
+        return Request(number, of.names_of(event.body), ticket)
 
     def tell(
         self,
@@ -750,7 +751,8 @@ class Campaign:
         """Erase a name from the store. The rounds remain, under a number.
 
         Only the events that describe the learner have names; the others and the snapshots hold numbers. Erase
-        the name from your own files, too. If it is still in the graph the next time, it is a new name.
+        the name from your own files, too: running processes use it as before, and if it is still in the graph
+        the next time, it is a new name.
 
         Parameters
         ----------
@@ -873,6 +875,8 @@ class Campaign:
             what = f"ticket must be pending, got {asked.ticket}, which was reported"
             if is_same:
                 raise SameReportError(f"{what} with this content")
+            if first is not None and asked.ticket in self._replica.replay.pending:
+                raise UsedKeyError(f"key must be new, got {shown(key)} of a report that was taken back")
             raise OtherReportError(f"{what} before with other content; correct() replaces the report")
         return [self._event(kind, asked.ticket, body, key)]
 

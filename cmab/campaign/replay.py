@@ -144,6 +144,12 @@ class Translation:
             others = [text for text in others if not text.startswith(follow)]
         return list(dict.fromkeys(words)) + others
 
+    def names_of(self, body: Body) -> tuple[Hashable, ...]:
+        """Return the entries of an ask by the names of this learner, or as stored if it lacks them."""
+        stored, to_choices = self.labels[body["names"]].choices, self._numbers[body["names"]][0]
+        pairs = zip(body["super_arm"], to_choices[body["super_arm"]].tolist(), strict=True)
+        return tuple(stored[entry] if own < 0 else self.choices.own[own] for entry, own in pairs)
+
     # Random numbers: each call has its own, which depend on the seed and on the place of the call only.
 
     def generator(self, number: int, salt: int = 0, purpose: int = _CHOOSING) -> np.random.Generator:

@@ -173,7 +173,10 @@ class Replica:
         is_valid = at and all(line > at for number, line in first.items() if number > at)
         replay = (Replay.unpacked(self.of, data) if is_valid else None) or Replay.fresh(self.of)
         begun = replay.number
+        known = changes[-1].number if changes else 0
         for event in self.store.read(begun):
+            if event.kind in ("correct", "undo") and event.number > known:
+                break  # it was stored after these readings began, and the next one replays again
             if event.kind == "changed" and event.number not in self.of.labels:
                 self._read_names()
             if event.number in undone:

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import random
+import re
 import sqlite3
 import threading
 import time
@@ -222,7 +223,7 @@ class Store:
         """The address for messages, without the password."""
         if self.is_sqlite:
             return self._target + ("" if self.name == "campaign" else f"#{self.name}")
-        return self.address.replace(f":{urlsplit(self._target).password}@", ":***@", 1)
+        return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", self.address)  # also if the password has an @
 
     @property
     def address(self) -> str:
@@ -468,7 +469,10 @@ class Store:
         if is_busy and is_late:
             raise StoreTimeoutError(f"{reason}; repeat the call later, or pass a larger timeout") from error
         if not is_busy and (not is_lost or is_late or _is_refused(error)):
-            raise StoreUnreachableError(f"{reason}; check the address, the server and its rights") from error
+            raise StoreUnreachableError(
+                f"{reason}; check the address, the server and its rights, and repeat"
+                " the call with its key, because it may have been stored"
+            ) from error
         return is_lost
 
 

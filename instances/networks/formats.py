@@ -241,6 +241,13 @@ def _edge_list(data: bytes, text: str) -> _Found:
     return _Found(graph.nodes, [*graph.edges(data=True)])
 
 
+def _adjacency_list(data: bytes, text: str) -> _Found:
+    import networkx as nx
+
+    graph = nx.parse_adjlist(text.split("\n"), create_using=nx.DiGraph)
+    return _Found(graph.nodes, [*graph.edges(data=True)])
+
+
 _READERS: dict[str, Callable[[bytes, str], _Found]] = {
     "GraphML": _graphml,
     "GEXF": _gexf,
@@ -248,6 +255,7 @@ _READERS: dict[str, Callable[[bytes, str], _Found]] = {
     "Pajek": _pajek,
     "Matrix Market": _matrix_market,
     "edge list of networkx": _edge_list,
+    "adjacency list": _adjacency_list,
 }
 _SUFFIXES = {
     ".graphml": "GraphML",
@@ -257,4 +265,5 @@ _SUFFIXES = {
     ".paj": "Pajek",
     ".pajek": "Pajek",
     ".mtx": "Matrix Market",
+    ".adjlist": "adjacency list",
 }

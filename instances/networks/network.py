@@ -95,10 +95,10 @@ def read_network(
     """Read a network with names of nodes from a file, which may be gzipped, and report how it was read.
 
     The formats are edge lists and CSV, workbooks (``.xlsx``), square matrices, GraphML, GML, GEXF, Pajek,
-    Matrix Market, and edge lists of networkx with data in braces. Edge lists and CSV may be separated by
-    commas, semicolons, tabs, bars or blanks, may have a header and may have names in quotes. A colon may
-    separate a name from a list with commas. The encoding is UTF-8, UTF-16, Windows-1252, which is reported,
-    or that which XML states.
+    Matrix Market, and edge lists of networkx with data in braces and its adjacency lists (``.adjlist``).
+    Edge lists and CSV may be separated by commas, semicolons, tabs, bars or blanks, may have a header and may
+    have names in quotes. A colon may separate a name from a list with commas. The encoding is UTF-8, UTF-16,
+    Windows-1252, which is reported, or that which XML states.
 
     The edges of the file are called ties. Comments, which begin with ``#`` or ``%``, and ties from a node to
     itself are left out. After the first line, a line with only one name is a node without ties. In edge lists

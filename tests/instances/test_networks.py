@@ -169,6 +169,7 @@ WRITERS = {
     ".net": nx.write_pajek,
     ".edgelist": nx.write_edgelist,
     ".txt": nx.write_weighted_edgelist,
+    ".adjlist": nx.write_adjlist,
 }
 
 
@@ -180,10 +181,10 @@ def test_what_networkx_writes(suffix, kind, tmp_path):
     file = tmp_path / f"net{suffix}.gz"
     WRITERS[suffix](graph, file)
     # Text without a word on directions: these are asked for.
-    asked = kind is nx.DiGraph if suffix in (".edgelist", ".txt") else None
+    asked = kind is nx.DiGraph if suffix in (".edgelist", ".txt", ".adjlist") else None
     network = read_network(file, directed=asked)
     both = graph.to_directed() if kind is nx.Graph else graph
-    expected = {(u, v): p for u, v, p in both.edges(data="weight")}
+    expected = {(u, v): None if suffix == ".adjlist" else p for u, v, p in both.edges(data="weight")}
     assert {(u, v): p for u, v, p in ties(network)} == expected
     assert network.directed is (kind is nx.DiGraph)
 

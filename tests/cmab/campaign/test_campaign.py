@@ -359,7 +359,8 @@ def test_a_name_can_be_forgotten(path):
     assert b'"ann"' in path.read_bytes()
     running.forget("ann")
     assert not any(b'"ann"' in file.read_bytes() for file in path.parent.iterdir())
-    running.ask()
+    assert running.ask(available=["ann", "bob"]).names == ("ann", "bob")  # as this process knows them
+    running.tell({"ann": 1.0})
     assert running.history()[1]["names"] == ("(forgotten 4)", "bob")
     running.close()
     assert "ann" not in str(read_campaign(path).rows())
@@ -368,6 +369,25 @@ def test_a_name_can_be_forgotten(path):
     assert campaign(path, NAMES[1:], accept_changes=True).state.counts.sum() == 0
     with pytest.raises(ValueError, match="must be a name of the campaign, got 'zoe'"):
         running.forget("zoe")
+
+
+@pytest.mark.parametrize("act", ["correct", "undo"])
+def test_a_process_that_opens_misses_no_correction(act, where, monkeypatch):
+    running, read = campaign(where), module.Store.read
+    play(running, 4)
+
+    def delayed(self, after=0, *, kinds=()):
+        yield from read(self, after, kinds=kinds)
+        if kinds == ("correct", "undo"):  # the events are read next
+            monkeypatch.undo()
+            request = running.ask()
+            running.tell({}, request)
+            running.correct({request.names[0]: 1.0}, request) if act == "correct" else running.undo()
+
+    monkeypatch.setattr(module.Store, "read", delayed)
+    opened = campaign(where)
+    assert opened.pending == running.pending
+    same(opened, running)
 
 
 def test_a_report_about_a_removed_arm_keeps_the_rest(path):
