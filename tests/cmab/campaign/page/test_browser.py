@@ -32,10 +32,10 @@ def served(browser, tmp_path_factory):
 
 def wait(condition):
     """Wait until a condition holds, for half a minute at most."""
-    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+    from selenium.common.exceptions import WebDriverException
 
     for _ in range(300):
-        with suppress(NoSuchElementException, StaleElementReferenceException):  # the next page has just come
+        with suppress(WebDriverException):  # the next page has just come
             if found := condition():
                 return found
         time.sleep(0.1)
@@ -62,11 +62,11 @@ def click(browser, text):
 
 
 def is_gone(element):
-    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.common.exceptions import WebDriverException
 
     try:
         element.tag_name  # noqa: B018
-    except StaleElementReferenceException:
+    except WebDriverException:  # of several kinds, while a document replaces another one
         return True
     return False
 
