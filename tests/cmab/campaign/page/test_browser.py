@@ -58,17 +58,8 @@ def click(browser, text):
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
     found.click()
     if before is not None:
-        wait(lambda: is_gone(before) and browser.execute_script("return document.readyState") == "complete")
-
-
-def is_gone(element):
-    from selenium.common.exceptions import WebDriverException
-
-    try:
-        element.tag_name  # noqa: B018
-    except WebDriverException:  # of several kinds, while a document replaces another one
-        return True
-    return False
+        wait(lambda: by(browser, "html") != before)  # the next page is there
+        wait(lambda: browser.execute_script("return document.readyState") == "complete")
 
 
 def fill(browser, label, text):
