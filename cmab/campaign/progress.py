@@ -185,14 +185,17 @@ def _cell(value: object) -> object:
 def history_of(folder: CampaignFolder) -> list[Row]:
     """Return the events in words, oldest first. A choice in place of another one is one row."""
     events = folder.history()
-    numbers, by_line = round_numbers(events), {event["line"]: event for event in events}
+    numbers, words, reported = round_numbers(events), dict[int, str](), set[int]()
     asks = {event["ticket"]: event for event in events if event["event"] == "ask"}
     replaced = {event["replaced_by"]: event for event in events if "replaced_by" in event}
     rows = []
     for event in events:
-        if event.keys() & {"withdrawn", "replaced_by"}:  # a part of the undo, or of the choice, before it
+        if "withdrawn" in event:  # a part of the undo before it
             continue
-        kind, ticket, told = event["event"], event.get("ticket", -1), words_of(event)
+        words[event["line"]] = words_of(event)
+        if "replaced_by" in event:  # a part of the choice before it
+            continue
+        kind, ticket, told = event["event"], event.get("ticket", -1), words[event["line"]]
         details, undone = event.get("note", ""), event["undone"]
         if kind == "ask":
             details = _chosen(event)
@@ -201,9 +204,12 @@ def history_of(folder: CampaignFolder) -> list[Row]:
         elif is_left_out(event):
             details = "nothing is learned from the round"
         elif kind in ("tell", "correct"):
+            # The first report of a round that was left out before is a correction of an empty one.
+            told = words[event["line"]] = "corrected" if ticket in reported else "reported"
+            reported |= set() if undone else {ticket}
             details = _reported(round_in(Standing(asks[ticket], event, None, 0), 0))
         elif kind == "undo":
-            details = words_of(by_line[event["of_line"]])
+            details = words[event["of_line"]]
             if details == "chosen again":
                 told, details = f"has its former {'people' if folder.is_network else 'items'} again", ""
         elif kind == "changed":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,10 +98,13 @@ class Round:
 def rounds_of(history: Sequence[dict[str, Any]]) -> list[Round]:
     """Return the rounds of a history of `Campaign.history`, in their order."""
     numbers, rounds = round_numbers(history), dict[int, Round]()
+    told = [row for row in history if row["event"] in ("tell", "correct") and not row["undone"]]
+    times = Counter(row["ticket"] for row in told if not is_left_out(row))
     for each in standing_of(history):
         if "withdrawn" not in (each.closed or ()):
             number = numbers[each.asked["ticket"]]
             rounds[number] = round_in(each, number)
+            rounds[number].corrected = times[each.asked["ticket"]] > 1
     before: set[str] = set()
     for of in rounds.values():
         if of.state == "reported" and of.joined is not None:
@@ -128,8 +132,7 @@ def round_in(each: Standing, number: int) -> Round:
     last: dict[str, Any] = each.told or {}
     asked, note = each.asked, each.asked.get("note", "")
     of = Round(number, asked["at"], last.get("names", asked["names"]), told=last.get("at"), mark=each.mark)
-    of.corrected, of.planned, of.ticket = last.get("event") == "correct", asked["names"], asked["ticket"]
-    of.left_out = asked.get("left_out", ())
+    of.planned, of.ticket, of.left_out = asked["names"], asked["ticket"], asked.get("left_out", ())
     of.is_best, of.is_new_only = BEST in note, NEW_ONLY in note
     if each.told is None:
         return of

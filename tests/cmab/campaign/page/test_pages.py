@@ -196,6 +196,10 @@ def test_rounds_in_part_are_not_averaged_and_those_left_out_are_not_called_repor
     page.choose(place)
     page.send(place, f"{place}/rounds/1/cancel")
     assert "No round waits for a report. All rounds were left out" in page.get(place).text
+    page.report(place, 1, nobody="1")
+    assert "round 1 reported" in page.get(f"{place}/history").text and not page.rounds(place)[0].corrected
+    page.send(f"{place}/history", f"{place}/undo")
+    assert "Round 1 is no longer reported." in page.get(f"{place}/history").text
     for number, fields in ((2, {"nobody": "1"}), (3, {"unknown": "Emil"})):
         page.choose(place, without="Emil")
         page.report(place, number, **fields)
