@@ -140,7 +140,8 @@ class Campaign:
     author : str, optional
         The name that each event of this object contains, for example of a person or a worker.
     timeout : float
-        The number of seconds that a call waits for the database, also for one that is not started yet.
+        The number of seconds that a call waits for the database, also for one that is not started yet, and
+        at most as long again for other calls of this process.
         `within` sets another number for some calls.
 
     Raises

@@ -171,14 +171,15 @@ DATE = re.compile(
         (\ ?(GMT|UTC|Z|MES?Z|[CEW]ES?T|[CEMP][SD]T|BST)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NO_NAMES = (
-    "-|--|?|??|.|n/a|#n/a|nobody|no one|none|everybody|everyone|all|all of them|unknown|idk|i don't know"
-    "|i don’t know|i do not know|don't know|don’t know|not sure|keine|keiner|niemand|alle|jeder|unbekannt"
-    "|weiss nicht|weiss ich nicht|ich weiss nicht|keine ahnung|personne|tout le monde|je ne sais pas|nadie"
-    "|todos|no sé"
+#: Cells that are no names, in lower case; the first ones say that there is nobody.
+NOBODY = {"-", "--", ".", "n/a", "#n/a", "nobody", "no one", "none", "keine", "keiner", "niemand"}
+NOBODY |= {"personne", "nadie"}
+_OTHERS = (
+    "?|??|everybody|everyone|all|all of them|unknown|idk|i don't know|i don’t know|i do not know|don't know"
+    "|don’t know|not sure|alle|jeder|unbekannt|weiss nicht|weiss ich nicht|ich weiss nicht|keine ahnung"
+    "|tout le monde|je ne sais pas|todos|no sé"
 )
-#: Cells that are no names, in lower case.
-NO_NAMES = frozenset(_NO_NAMES.split("|"))
+NO_NAMES = NOBODY.union(_OTHERS.split("|"))
 
 
 def number_in(text: str) -> float:

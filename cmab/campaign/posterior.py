@@ -345,10 +345,24 @@ def pass_over(graph, table, first, last, inner, alpha, beta, won, lost, chances,
 # Draws of the Beta prior of each group of arms from a grid, given completed counts.
 
 
+#: Counts that are so near to whole numbers are whole.
+_WHOLE = 1e-6
+
+
 @kernel
 def draw_priors(groups, n_groups, wins, losses, won, lost, alpha, beta, rng):
     """Draw a point of the grid for each group, and write its parameters for each arm."""
-    logs = grid_log_weights(groups, n_groups, wins, losses, won, lost)
+    # Results within the support are no whole counts: what is left of them has its own factor, by arm.
+    whole, rest = np.floor(won + _WHOLE), np.floor(lost + _WHOLE)
+    logs = grid_log_weights(groups, n_groups, wins, losses, whole, rest)
+    for arm in range(groups.shape[0]):
+        if won[arm] - whole[arm] + lost[arm] - rest[arm] > _WHOLE:
+            for p in range(wins.shape[0]):
+                a, b, group = wins[p], losses[p], groups[arm]
+                logs[group, p] += math.lgamma(a + won[arm]) - math.lgamma(a + whole[arm])
+                logs[group, p] += math.lgamma(b + lost[arm]) - math.lgamma(b + rest[arm])
+                logs[group, p] -= math.lgamma(a + b + won[arm] + lost[arm])
+                logs[group, p] += math.lgamma(a + b + whole[arm] + rest[arm])
     points = np.zeros(n_groups, np.int64)
     for group in range(n_groups):
         most, total = logs[group].max(), 0.0

@@ -121,7 +121,8 @@ def different_people(rounds: Sequence[Round]) -> str:
     told = [of for of in rounds if of.state == "reported"]
     names = joined_ever(rounds)
     is_whole = all(of.count == len(of.names) + len(of.joined or {}) for of in told)
-    return f"{len(names):,}" if is_whole else f"at least {len(names):,}"
+    least = max([len(names), *(int(of.count) for of in told if not math.isnan(of.count))])
+    return f"{least:,}" if is_whole else f"at least {least:,}"
 
 
 def _rows_of(of: Round, *, is_network: bool) -> list[Row]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cmab.campaign.files import DATE, NO_NAMES, Names, clean, noted, number_in, short
+from cmab.campaign.files import DATE, NOBODY, Names, clean, noted, number_in, short
 from cmab.campaign.replay import Standing, standing_of
 from cmab.validation import shown
 
@@ -23,9 +23,10 @@ State = Literal["waiting", "reported", "left out"]
 BEST, NEW_ONLY = "without trying others", "only people who join for the first time count"
 _SEPARATOR = re.compile(r"([;,])")
 #: The headers of a pasted column, in lower case.
-_HEADERS = {"name", "names", "person", "people", "date", "time", "timestamp", "datum", "nom", "nombre"}
-#: The number of a line, and the parentheses around a date that is gone.
-_NUMBERED, _EMPTY = re.compile(r"\d+[.)] *"), re.compile(r"\(\s*\)|\[\s*\]")
+_HEADERS = {"name", "names", "person", "people", "who joined", "joined", "step", "steps", "date", "time"}
+_HEADERS |= {"timestamp", "datum", "nom", "nombre"}
+#: The number or the bullet of a line, and parentheses with a date, or around one that is gone.
+_NUMBERED, _EMPTY = re.compile(r"(\d+[.)]|[-*•]) *"), re.compile(r"\([^()]*\d[^()]*\)|[(\[]\s*[)\]]")
 
 
 @dataclass
@@ -258,7 +259,7 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
             found[name, step] = None
             at = end + 1
     found.pop(("", ""), None)
-    gone = NO_NAMES | _HEADERS
+    gone = NOBODY | _HEADERS
     return [(name, step) for name, step in found if name in names or name.casefold() not in gone]
 
 

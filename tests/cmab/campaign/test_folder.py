@@ -127,7 +127,7 @@ def test_different_people_are_counted_once():
     known = [Round(at, "", ("Ann",), "reported", count=2.0, joined={"Bob": None}) for at in (1, 2)]
     assert different_people(known) == "2"
     assert different_people([*known, Round(3, "", ("Carl",))]) == "2"
-    assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 3"
+    assert different_people([*known, Round(3, "", ("Carl",), "reported", count=4.0)]) == "at least 4"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,8 @@ def test_different_people_are_counted_once():
         ("Ann = 1, Bob\nBob=2\tAnn; = 3", "Ann|1 Bob| Bob|2 Ann| |3"),
         ("Ann\t4.03.2026\nBob = 2026-03-04 10:15", "Ann| Bob|"),
         ("=1+1\nx=1 = 3\nMeyer, Eva", "=1+1| x=1|3 Meyer| Eva|"),
-        ("Name\tDate\nAnn (3/5/2024)\n1. Bob\n2) Dora: 2\n3. Eva", "Ann| Bob| Dora|2 3. Eva|"),
+        ("Who joined\tDate\nAnn (3/5/2024)\n1. Bob (3 Dec)\n2) Dora: 2\n3. Eva", "Ann| Bob| Dora|2 3. Eva|"),
+        ("- Ann\n• Bob\nEverybody", "Ann| Bob| Everybody|"),
     ],
 )
 def test_entries_as_people_type_them(text, entries):
