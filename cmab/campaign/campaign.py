@@ -824,13 +824,16 @@ class Campaign:
             asked = events[each.asked["line"]]
             if each.told is not None:
                 if kind == "cancel":
-                    raise OtherReportError(f"ticket must be pending, got {number}, which was reported before")
+                    raise OtherReportError(
+                        f"ticket must be pending, got {number}, which was reported before;"
+                        f" correct({{}}, {number}) leaves its report out"
+                    )
                 return asked, events[each.told["line"]]
             is_expired = each.closed is not None and "expired" in each.closed
             if kind == "tell" and is_expired:
                 return asked, None
             why = "has expired" if is_expired else "was cancelled"
-            raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}")
+            raise ClosedTicketError(f"ticket must be pending, got {number}, which {why}; ask for a new one")
         raise UnknownTicketError(
             f"ticket must be issued by this campaign, got {number}; pending: {tuple(pending)}"
         )
@@ -875,7 +878,7 @@ class Campaign:
                 return []
             what = f"ticket must be pending, got {asked.ticket}, which was reported"
             if is_same:
-                raise SameReportError(f"{what} with this content")
+                raise SameReportError(f"{what} with this content; nothing is left to do")
             if first is not None and asked.ticket in self._replica.replay.pending:
                 raise UsedKeyError(f"key must be new, got {shown(key)} of a report that was taken back")
             raise OtherReportError(f"{what} before with other content; correct() replaces the report")

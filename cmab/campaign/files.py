@@ -179,7 +179,12 @@ _OTHERS = (
     "|don’t know|not sure|alle|jeder|unbekannt|weiss nicht|weiss ich nicht|ich weiss nicht|keine ahnung"
     "|tout le monde|je ne sais pas|todos|no sé"
 )
-NO_NAMES = NOBODY.union(_OTHERS.split("|"))
+_NO_NAMES = NOBODY.union(_OTHERS.split("|"))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a cell is a name, and not a word such as nobody or everybody."""
+    return _NO_NAMES.isdisjoint((text.casefold(), text.casefold().rstrip(".! ")))
 
 
 def number_in(text: str) -> float:

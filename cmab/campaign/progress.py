@@ -133,7 +133,10 @@ def _rows_of(of: Round, *, is_network: bool) -> list[Row]:
         of_people = {
             "chosen": [*of.planned],
             "asked": [*of.names] if is_told else None,
+            "only new people count": of.is_new_only,
             "people who joined": None if math.isnan(of.count) else of.count,
+            "for the first time": of.n_new,
+            "a number only": is_told and of.joined is None,
             "besides those asked": [f"{name}{'' if step is None else f' = {step}'}" for name, step in joined],
             "of them by another way": [*of.alone],
             "may have joined": [*of.unknown],

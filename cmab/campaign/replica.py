@@ -55,7 +55,8 @@ class Replica:
         """Hold the lock of the actions of this process."""
         if not self.store.lock.acquire(timeout=max(self.store.patience.seconds, 0.001)):
             raise StoreTimeoutError(
-                f"{self.store.where}: another call of this process still waits for the store or works"
+                f"{self.store.where}: another call of this process still waits for the store or works; repeat"
+                " the call later, or pass a larger timeout"
             )
         try:
             if self.store.breaks != self._breaks:

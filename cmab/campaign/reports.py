@@ -260,7 +260,7 @@ def entries_in(text: str, names: Names) -> list[tuple[str, str]]:
             at = end + 1
     found.pop(("", ""), None)
     gone = NOBODY | _HEADERS
-    return [(name, step) for name, step in found if name in names or name.casefold() not in gone]
+    return [each for each in found if each[0] in names or each[0].casefold().rstrip(".:! ") not in gone]
 
 
 def _entry(text: str, names: Names) -> tuple[str, str]:

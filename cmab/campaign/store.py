@@ -164,7 +164,8 @@ def address_of(where: str | os.PathLike[str]) -> tuple[str, str]:
         is_valid = False
     if not is_valid:
         raise ValueError(
-            "where must be a SQLite file or a valid URL such as postgresql://USER:PASSWORD@HOST/DATABASE"
+            "where must be a SQLite file or a valid URL that begins with postgresql://, such as"
+            " postgresql://USER:PASSWORD@HOST/DATABASE"
         )
     return url, name or "campaign"
 
@@ -273,7 +274,9 @@ class Store:
             rows = self._rows(query, self.name, after, *kinds)
             for row in rows:
                 if not kinds and row[0] != after + 1:
-                    raise DamagedStoreError(f"{self.where} must have event {after + 1}, got {row[0]} next")
+                    raise DamagedStoreError(
+                        f"{self.where} must have event {after + 1}, got {row[0]} next; restore a backup"
+                    )
                 after = row[0]
                 yield self._event(row)
             if len(rows) < _PAGE:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from cmab.campaign.files import NO_NAMES, clean
+from cmab.campaign.files import clean, is_name
 from instances.networks.sheets import (
     DELIMITERS,
     KONECT,
@@ -236,9 +236,9 @@ def _ties(
     for row in edges:
         name, cells = clean(row.fields[first]), [marks.split(row.fields[at]) for at in others]
         found = [part for parts in cells for part in map(clean, parts) if part]
-        named = [part for part in found if part.casefold() not in NO_NAMES]
+        named = [part for part in found if is_name(part)]
         split += sum(len([*filter(str.strip, parts)]) > 1 for parts in cells)
-        nameless |= dict.fromkeys(part for part in (name, *found) if part.casefold() in NO_NAMES)
+        nameless |= dict.fromkeys(part for part in (name, *found) if not is_name(part))
         is_alone = is_form or len(others) > 1 or not any(row.fields[:first] + row.fields[first + 1 :])
         if not name or not (named or found or is_alone):
             empty.append(row.line)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from cmab.campaign.files import DATE, NO_NAMES, clean
+from cmab.campaign.files import DATE, clean, is_name
 from cmab.run.tables import numbers_of
 from cmab.validation import shown
 
@@ -200,14 +200,14 @@ def names_in(file: Path, text: str, delimiter: str | None = None) -> tuple[list[
         return names_in(file, text, _WHOLE)
     at = next((at for at in may_be if names[at].casefold() in _LIST_TITLES), may_be[0])
     cells = [clean(row.cell(at)) for row in rows]
-    found = Counter(name for name in cells if name and name.casefold() not in NO_NAMES)
+    found = Counter(name for name in cells if name and is_name(name))
     if not 0 < len(found) <= _MOST_NAMES:
         raise ValueError(f"{file} must have 1 to {_MOST_NAMES:,} names, got {len(found):,}")
     if len(names) > 1:
         notes.append(f"the names are those of the column {names[at]}")
     if repeated := [name for name, times in found.items() if times > 1]:
         notes.append(f"read once, although it is in several lines: {listed(repeated)}")
-    nameless = dict.fromkeys(name for name in cells if name.casefold() in NO_NAMES)
+    nameless = dict.fromkeys(name for name in cells if name and not is_name(name))
     empty = [row.line for row, name in zip(rows, cells, strict=True) if not name]
     return [*found], [*notes, *left_out_told(nameless, empty)]
 

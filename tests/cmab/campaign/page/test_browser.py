@@ -329,7 +329,7 @@ def test_the_picture_of_120_people_has_few_labels_that_do_not_meet(browser, serv
     people = set().union(*graph.edges)
     assert len(browser.find_elements("css selector", "svg > g > circle")) == len(people)
     assert 5 <= len(labels) <= 13
-    assert "Not shown: 1 further person, of them 1 without ties." in by(browser, "figcaption").text
+    assert "Not shown: 1 further person (1 without ties)." in by(browser, "figcaption").text
     for at, one in enumerate(labels):
         for other in labels[:at]:
             apart = one["right"] < other["left"] or other["right"] < one["left"]
