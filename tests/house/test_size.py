@@ -5,7 +5,7 @@ from places import ROOT
 
 #: Lines and files of Python at most. Raise a number only with a reason in the message of the commit.
 BUDGETS = {
-    "cmab": (32_560, 106),
+    "cmab": (32_580, 106),
     "oracles": (13_150, 36),
     "instances": (5_650, 23),
     "tests": (24_700, 162),
