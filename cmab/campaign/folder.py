@@ -226,7 +226,13 @@ class CampaignFolder:
         try:
             act(ticket=of.ticket, **given)
         except ValueError as error:
-            raise ValueError(f"round {of.number}: {error}") from None
+            why = str(error)
+            if any(report.joined.values()):  # names and paths are right
+                why = (
+                    "the numbers after the names do not fit each other: 1 is for people whom one of those"
+                    " asked told, 2 for those whom one with 1 told, and so on; correct them, or leave them out"
+                )
+            raise ValueError(f"round {of.number}: {why}") from None
         return self.rounds()[of.number - 1]
 
     def cancel(self, of: Round) -> None:

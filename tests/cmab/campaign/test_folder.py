@@ -86,6 +86,8 @@ def test_people_by_another_way_and_those_who_may_have_joined_are_columns_of_the_
     of = folder.ask(["Bob", "Carl", "Dora", "Emil", "Meyer, Zoé"])
     with pytest.raises(UnreachableError, match="leads from the people asked to Emil"):
         folder.tell(of, Report(joined={"Bob": 1, "Emil": None}))
+    with pytest.raises(ValueError, match="round 1: the numbers after the names do not fit"):
+        folder.tell(of, Report(joined={"Bob": 3}))
     folder.tell(of, Report(joined={"Bob": 1, "Emil": None}, alone=True))
     of = folder.ask(["Ann", "Bob", "Carl", "Dora", "Meyer, Zoé"])
     folder.tell(of, Report(joined={"Dora": None}, unknown=["Bob", "Carl"]))
