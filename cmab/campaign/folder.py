@@ -230,7 +230,8 @@ class CampaignFolder:
             if any(report.joined.values()):  # names and paths are right
                 why = (
                     "the numbers after the names do not fit each other: 1 is for people whom one of those"
-                    " asked told, 2 for those whom one with 1 told, and so on; correct them, or leave them out"
+                    " asked told, 2 for those whom one with 1 told, and so on; correct them, or leave them"
+                    " out"
                 )
             raise ValueError(f"round {of.number}: {why}") from None
         return self.rounds()[of.number - 1]
