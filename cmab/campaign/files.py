@@ -166,7 +166,8 @@ _CASCADES = 300
 _UNCLEAR = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 #: A date, as people and spreadsheets write it.
 DATE = re.compile(
-    r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))
+    r"""(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})
+        |\d{1,2}\.?[ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?[ -](\d{4}|\d{2}))
         ([ T,]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\ ?([ap]\.?m|vorm|nachm)\.?)?)?
         (\ ?(GMT|UTC|Z|MES?Z|[CEW]ES?T|[CEMP][SD]T|BST)?([+-]\d{1,2}(:?\d{2})?)?)?""",
     re.IGNORECASE | re.VERBOSE,

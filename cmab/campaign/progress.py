@@ -189,7 +189,7 @@ def _cell(value: object) -> object:
 def history_of(folder: CampaignFolder) -> list[Row]:
     """Return the events in words, oldest first. A choice in place of another one is one row."""
     events = folder.history()
-    numbers, words, reported = round_numbers(events), dict[int, str](), set[int]()
+    numbers, words, reports = round_numbers(events), dict[int, str](), dict[int, int]()
     asks = {event["ticket"]: event for event in events if event["event"] == "ask"}
     replaced = {event["replaced_by"]: event for event in events if "replaced_by" in event}
     rows = []
@@ -209,11 +209,12 @@ def history_of(folder: CampaignFolder) -> list[Row]:
             details = "nothing is learned from the round"
         elif kind in ("tell", "correct"):
             # The first report of a round that was left out before is a correction of an empty one.
-            told = words[event["line"]] = "corrected" if ticket in reported else "reported"
-            reported |= set() if undone else {ticket}
+            told = words[event["line"]] = "corrected" if ticket in reports.values() else "reported"
+            reports[event["line"]] = ticket
             details = _reported(round_in(Standing(asks[ticket], event, None, 0), 0))
         elif kind == "undo":
             details = words[event["of_line"]]
+            reports.pop(event["of_line"], None)
             if details == "chosen again":
                 told, details = f"has its former {'people' if folder.is_network else 'items'} again", ""
         elif kind == "changed":
